@@ -96,7 +96,10 @@ os_open_nameless(const char *directory, mode_t mode)
 {
 	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 
-	/* os_link needs its name in /proc. */
+	/*
+	 * A file whose name is not in /proc could not be linked by os_link
+	 * later.
+	 */
 	if (fd >= 0 && access(os_name(fd).text, F_OK) < 0) {
 		close(fd);
 		fd = -1;
@@ -278,7 +281,7 @@ os_let_in(int fd)
 
 /* --- random bytes */
 
-/* For kernels without getrandom(2), which came with Linux 3.17. */
+/* Reads random bytes on kernels before 3.17, which have no getrandom(2). */
 static int
 read_random(void *data, size_t nbytes, struct error *error)
 {
@@ -442,7 +445,7 @@ read_row(const char *directory, const char *row)
 	return number;
 }
 
-/* *context becomes what the group has left, if that is less. */
+/* Lowers *context to what the group has left, if that is less. */
 static void
 look_at_memory(void *context, const char *directory, int version)
 {
@@ -459,7 +462,9 @@ look_at_memory(void *context, const char *directory, int version)
 	if (!read_number(directory, files->limit, &limit) ||
 	    limit == UINT64_MAX || !read_number(directory, files->used, &used))
 		return;
-	/* Page cache that nobody uses is taken away first. */
+	/*
+	 * The kernel takes away unused page cache first, so it counts as free.
+	 */
 	inactive = read_row(directory, files->inactive);
 	used -= inactive < used ? inactive : used;
 	used = used < limit ? limit - used : 0;

@@ -34,7 +34,8 @@ path_follow(const char *path)
 		int directory = 0; /* bytes of it, before a relative link */
 
 		if (n < 0 && (errno == EINVAL || errno == ENOENT))
-			return name; /* no link, or nothing yet */
+			/* it is no link, or there is no such file yet */
+			return name;
 		if (n < 0) {
 			errnum = errno;
 			break;
@@ -228,7 +229,7 @@ link_randomly(int fd, const char *path, char **name)
 	int result;
 
 	do {
-		/* errno says what failed */
+		/* The caller finds in errno what failed. */
 		if (os_random(&number, sizeof number, error_ignored()) < 0)
 			return -1;
 		if (asprintf(name, "%.*s.bloomdedup-%08x",
@@ -328,7 +329,7 @@ take_new_name(const char *name, const char *path)
 	}
 	if (lacks_hard_links(errno))
 		result = os_rename_to_new(name, path);
-	/* EINVAL: this file system can't do that, either. */
+	/* EINVAL says that the file system has no RENAME_NOREPLACE, either. */
 	if (result < 0 && (errno == EINVAL || errno == ENOSYS))
 		result = rename_over_placeholder(name, path);
 	return result;

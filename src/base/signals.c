@@ -119,7 +119,7 @@ die_of_bus(const char *name)
 	static const char tail[] = ": the file was cut short, or its disk"
 	    " failed, while it was in use\n";
 
-	/* If several threads get here, one prints. */
+	/* If several threads get here, only one of them prints the message. */
 	while (atomic_flag_test_and_set(&bus_told))
 		pause();
 	if (write(STDERR_FILENO, head, sizeof head - 1) < 0 ||
@@ -253,7 +253,7 @@ signals_bus_survive(void)
 int
 signals_bus_hit(const char *name)
 {
-	/* the usual case costs one test */
+	/* In the usual case, this one test is all that it costs. */
 	if (!bus_hit)
 		return 0;
 	for (struct bus_range *r = bus_ranges; r != NULL; r = r->next) {

@@ -70,7 +70,10 @@ turns_wait(struct turns *t, uint64_t number)
 	for (unsigned i = 0; i < LOOKS; i++) {
 		if (t->turn == number)
 			return;
-		/* Lets a sibling of this processor run faster meanwhile. */
+		/*
+		 * The instruction leaves more of the core to its other
+		 * hyper-thread.
+		 */
 #if defined __x86_64__ || defined __i386__
 		__builtin_ia32_pause();
 #elif defined __aarch64__

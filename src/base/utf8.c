@@ -23,13 +23,16 @@ may_follow(unsigned char first, unsigned char second)
 {
 	switch (first) {
 	case 0xe0:
-		return second >= 0xa0; /* otherwise too long a form */
+		/* a lower one would be an overlong form */
+		return second >= 0xa0;
 	case 0xed:
-		return second <= 0x9f; /* otherwise a surrogate */
+		return second <= 0x9f; /* a higher one would be a surrogate */
 	case 0xf0:
-		return second >= 0x90; /* otherwise too long a form */
+		/* a lower one would be an overlong form */
+		return second >= 0x90;
 	case 0xf4:
-		return second <= 0x8f; /* otherwise beyond U+10FFFF */
+		/* a higher one would be beyond U+10FFFF */
+		return second <= 0x8f;
 	default:
 		return 1;
 	}

@@ -9,7 +9,7 @@ index_of(const struct geometry *g, struct digest digest, unsigned j)
 	return cache_line_index(cache_line_word(digest, j), g->cache_lines, j);
 }
 
-/* A digest's mask in its j-th cache line. */
+/* Returns the mask of a digest's bits in its j-th cache line. */
 static lanes
 mask_of(const struct geometry *g, struct digest digest, unsigned j)
 {

@@ -158,7 +158,7 @@ geometry_rate(const struct geometry *g, uint64_t lines)
 	if (lines == 0)
 		return 0;
 	if (mean > 64.0 * PAGE_BYTES * 8)
-		return 1; /* all bits set, but for e^-64 of them */
+		return 1; /* all but a share of e^-64 of the bits are set */
 	if (g->pages == 1) {
 		page_walk_start(&walk, g, n, 1);
 		return page_walk_rate(&walk);

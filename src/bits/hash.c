@@ -13,7 +13,7 @@ static const struct hash_row {
 		SIPHASH_KEY_BYTES }
 };
 
-/* All zero for a number that is no kind. */
+/* Returns a row of zeros if the number is no kind of hash. */
 static struct hash_row
 find_kind(uint32_t number)
 {

@@ -24,7 +24,7 @@ digest(const struct hash *hash, const struct key *keys, size_t n,
 		digests[i] = hash_inline(hash, keys[i].data, keys[i].nbytes);
 }
 
-/* What the vectors of other machines hold, at least. */
+/* Every machine with vectors has some of at least 16 bytes. */
 typedef uint64_t pair __attribute__((vector_size(16)));
 
 /* Are all bits zero? */
@@ -237,7 +237,7 @@ loops_probe_chain(const struct block_array *const *chain, unsigned count,
 		    item + CHAIN_DIGESTS;
 		size_t pending = 0;
 
-		/* Prefetch for those not found yet. */
+		/* Prefetch in the first layer, and list what is not found yet. */
 		for (; item < end; item++) {
 			uint64_t word = cache_line_word(digests[item], 0);
 			uint8_t *page = page_at(chain[0], digests[item]);

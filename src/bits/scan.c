@@ -157,7 +157,7 @@ find_fields(const uint8_t *p, const uint8_t *end, uint8_t separator,
 
 		if (csv)
 			q.quotes = equal_bytes(p, '"') & all;
-		/* mostly there are no quotes */
+		/* Most words have no quotes and need no more than this test. */
 		if ((q.quotes != 0 || in_quotes) &&
 		    !quotes_place(&q, in_quotes, begins))
 			return (struct key){ NULL, 0 };
@@ -330,7 +330,9 @@ others(const struct characters *set, const uint8_t *p)
 static const uint8_t *
 scan_skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
 {
-	/* only dots are looked at twice: they aren't in the set itself */
+	/*
+	 * A dot is not in the set itself, so only dots take this second look.
+	 */
 	while (p < end && (set->classes[*p] & set->wanted ||
 	    (*p == '.' && p[-1] != '/')))
 		p++;

@@ -16,7 +16,7 @@
 /* How much more than the optimum a file may take for fewer cache lines. */
 #define SLACK 1.13
 
-/* For files this small, all shapes are tried. */
+/* Files of up to this many pages are so small that all shapes are tried. */
 #define SMALL_PAGES 64
 
 static double

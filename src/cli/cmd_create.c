@@ -119,7 +119,10 @@ refuse_existing(const char *path, struct error *error)
 	struct filter *filter;
 	const char *grows = "";
 
-	/* what can't be opened may be no filter: it is not said why */
+	/*
+	 * A file that cannot be opened may be no filter, so the reason is not
+	 * told.
+	 */
 	if (filter_open(&filter, path, &use, error_ignored()) != 0)
 		return filter_options_keep_old(path, error);
 	if (filter_growth(filter) == GROWTH_GROW)

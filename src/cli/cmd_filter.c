@@ -31,7 +31,7 @@ what_to_print(const struct options *o)
 	return PRINT_NEW;
 }
 
-/* What the options leave to the command. */
+/* Make the plan of a run: that of the options, and what the command adds. */
 static struct run_plan
 make_plan(const struct options *o)
 {
@@ -190,7 +190,7 @@ run_filter(const struct options *o, struct error *error)
 	status = report_ends(status, error);
 	if (plan.remember && !o->quiet)
 		return status;
-	/* The lines that the status is about. */
+	/* The status says whether there were lines that the command prints. */
 	found = run.lines_new;
 	if (!plan.remember && !o->invert)
 		found = run.lines_read - run.lines_new;

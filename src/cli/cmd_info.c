@@ -57,7 +57,7 @@ verify_layers(struct filter *f, struct facts *facts, struct error *error)
 static uint64_t
 room_left(struct filter *f)
 {
-	/* even if it may be overfilled */
+	/* Tell the room as planned, also of a filter that may be overfilled. */
 	uint64_t room = table_room(filter_table(f), GROWTH_FAIL);
 
 	if (room < filter_waiting(f))
@@ -176,7 +176,7 @@ print_layers_json(struct json_print *json, const struct table *table,
 	json_print_close(json, ']');
 }
 
-/* The recipe's lines: bloomdedup(5), "Key recipe". */
+/* Print the lines of a recipe, which bloomdedup(5) describes. */
 static void
 print_recipe_json(struct json_print *json, const char *recipe)
 {
@@ -266,7 +266,7 @@ print_holder(const struct filter *f)
 	puts(")");
 }
 
-/* What happens when there is no more room. */
+/* Return what happens when there is no more room, in words. */
 static const char *
 what_comes_then(const struct header *header)
 {
@@ -348,7 +348,7 @@ print_info_text(const struct options *o, const struct filter *f,
 		    text_shard(&costs));
 	print_hash(f);
 	fputs("  key           ", stdout);
-	/* names and pointers may contain any bytes */
+	/* The names and pointers of a recipe may contain any bytes. */
 	text_print_name(key_recipe_options(h->recipe, key));
 	printf("\n  made          %s\n", date(a, (int64_t)h->created));
 	print_holder(f);

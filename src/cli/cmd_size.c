@@ -85,7 +85,7 @@ print_answer(const struct options *o, const struct sizing *sizing)
 	printf("%-22s%18u%20u\n", "hash functions (k)", sizing->k, k);
 	printf("%-22s%18u%20u\n", "cache lines per lookup",
 	    sizing->geometry.cache_lines, k);
-	/* the line is left out for one that can't grow */
+	/* A filter that cannot grow has no such line. */
 	if (grows(o) && growth_second_size(sizing, &grown,
 	    error_ignored()) == 0)
 		printf("%-22s%18s\n", "bytes once it grows",
@@ -106,7 +106,7 @@ check_address(const struct options *o, const char *address,
 	return filter_options_check_shape(o, error);
 }
 
-/* What such a filter would take on a server. */
+/* Print how large such a filter would be on a server. */
 static int
 print_on_server(const struct options *o, const struct sizing *sizing,
     const char *address, struct error *error)
@@ -188,7 +188,10 @@ print_rates(void)
 		printf("%2d", bits);
 		for (unsigned k = 1; k <= 8; k++) {
 			double rate = sizing_textbook_rate(bits, k);
-			/* The unit of the last of three digits. */
+			/*
+			 * Three digits are shown; this is the unit of the last
+			 * one.
+			 */
 			double unit = pow(10, floor(log10(rate)) - 2);
 
 			printf("%9s", number_format_rate(text,
@@ -218,7 +221,7 @@ run_size(const struct options *o, struct error *error)
 	const char *address = NULL;
 	struct sizing sizing;
 
-	/* The operands of try are figures. */
+	/* Only size has an address as its operand; those of try are figures. */
 	if (o->command == COMMAND_SIZE && o->operands.count > 0)
 		address = o->operands.items[0];
 	if (address != NULL && check_address(o, address, error) < 0)

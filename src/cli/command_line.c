@@ -42,7 +42,7 @@ struct grammar {
 	char letters[3 * OPTION_TABLE_MAX + sizeof "-:"];
 };
 
-/* A usage error that points to the command's help. */
+/* Fill in a usage error that points to the command's help; returns -1. */
 static int __attribute__((format(printf, 2, 3)))
 usage_error(const struct parser *p, const char *format, ...)
 {
@@ -183,7 +183,7 @@ refuse_other_commands(const struct parser *p, const struct option_row *row)
 
 #define SEPARATOR "fields are separated with -t, as in -t, -k 2"
 
-/* Options of similar programs: what to use instead. */
+/* Options of similar programs, and what to use instead of them. */
 static const struct habit {
 	const char *names; /* letters, or names */
 	const char *answer;
@@ -273,7 +273,10 @@ refuse_option(const struct parser *p)
 	if (row != NULL)
 		return refuse_other_commands(p, row);
 	snprintf(name, sizeof name, "%c", (char)optopt);
-	/* -d'|', as cut has it */
+	/*
+	 * A character such as that of -d'|' was meant as a separator for
+	 * cut(1).
+	 */
 	answer = isalnum(optopt) || !isascii(optopt) ?
 	    answer_habit(name) : SEPARATOR;
 	return usage_error(p, answer == NULL ? "unknown option -%s" : "-%s: %s",

@@ -93,11 +93,11 @@ guess_capacity(const struct inputs *inputs, unsigned parts)
 
 	if (parts > 0)
 		lines = lines / parts + 1;
-	/* The sample's mean is not quite the whole's. */
+	/* Lines elsewhere may be a little shorter than those of the sample. */
 	lines += lines / 32;
 	if (lines <= SIZING_CAPACITY_DEFAULT)
 		return SIZING_CAPACITY_DEFAULT;
-	/* two significant digits, rounded up */
+	/* Keep two significant digits, rounded up. */
 	while (lines / unit >= 100)
 		unit *= 10;
 	return (lines + unit - 1) / unit * unit;
@@ -119,7 +119,8 @@ solve_within(struct sizing *sizing, struct options o, int guessed,
 		if (filter_options_solve(sizing, &o, error) < 0)
 			return -1;
 		needs = sizing->bytes;
-		if (windowed) /* one generation may come late */
+		/* Within the limit, one generation may find no room yet. */
+		if (windowed)
 			needs -= sizing->geometry.pages * PAGE_BYTES;
 		if (needs <= most)
 			return 0;
@@ -200,7 +201,7 @@ check_design(const struct options *o, const struct filter *filter,
 		    number_format_count(made, h->capacity),
 		    number_format_count(given, o->capacity));
 	}
-	/* 0.1% and 1/1000 may differ in the last digit */
+	/* Spellings such as 0.1% and 1/1000 may differ in the last bit. */
 	if (o->error_rate > 0 &&
 	    fabs(o->error_rate - h->error_rate) > 1e-9 * h->error_rate)
 		return contradiction(filter, "error-rate",
@@ -283,7 +284,9 @@ tell_new(const struct filter *filter, const struct options *o)
 	if (!isatty(STDERR_FILENO) &&
 	    filter_abilities(o->run.filter)->is_path)
 		return;
-	/* in words: 1M may have been meant as a month */
+	/*
+	 * The window is told in words, since 1M may have been meant as a month.
+	 */
 	if (h->window.kind != WINDOW_NONE) {
 		forgets = "; forgets after ";
 		text_window_words(window, &h->window);
@@ -422,7 +425,7 @@ check_inputs(const char *path, const struct inputs *inputs,
 	    " not an input", input, path);
 }
 
-/* Add formatted text, as far as there is room. */
+/* Append formatted text to a string, as far as there is room. */
 static void
 add_text(char *text, size_t room, const char *format, ...)
 {

@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
-/* RFC 8259, section 7 */
+/* Print a string as RFC 8259, section 7, has it. */
 static void
 print_string(FILE *file, const char *text)
 {
@@ -21,7 +21,10 @@ print_string(FILE *file, const char *text)
 			fprintf(file, "\\u%04x", (unsigned)*text);
 		} else if (length == 2 && (unsigned char)text[0] == 0xc2 &&
 		    (unsigned char)text[1] < 0xa0) {
-			/* a terminal may obey U+0080 to U+009F */
+			/*
+			 * Terminals may obey U+0080 to U+009F, so these are
+			 * escaped.
+			 */
 			fprintf(file, "\\u%04x", (unsigned char)text[1]);
 		} else if (length == 0) {
 			fputs("\\ufffd", file);
@@ -34,7 +37,7 @@ print_string(FILE *file, const char *text)
 	putc('"', file);
 }
 
-/* What comes before a value. */
+/* Print what comes before a value: a comma, and its name in an object. */
 static void
 begin_value(struct json_print *json, const char *name)
 {
@@ -90,7 +93,7 @@ json_print_text(struct json_print *json, const char *name, const char *text)
 		print_string(json->file, text);
 }
 
-/* "bytes_in" is shown as "bytes in". */
+/* Print a row of the table; "bytes_in" is shown as "bytes in". */
 static void
 print_row(FILE *file, const struct figure *f)
 {

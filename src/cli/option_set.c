@@ -115,7 +115,7 @@ option_set_duration(struct options *o, const struct option_row *row,
 		*milliseconds = 1000 * seconds;
 		return 0;
 	}
-	/* less than a millisecond would be rounded up */
+	/* Less than a millisecond is refused, since it would be rounded up. */
 	if (number_seconds(value, milliseconds) < 0 ||
 	    strtod(value, NULL) < 0.001)
 		return -1;

@@ -40,7 +40,7 @@ report_options(const struct options *options)
 	report.options = options;
 }
 
-/* Unbuffered; there is nowhere to report an error. */
+/* Write to standard error at once; an error cannot be reported anywhere. */
 static void
 put(const char *text)
 {
@@ -48,7 +48,7 @@ put(const char *text)
 		return;
 }
 
-/* Before anything else is printed to the terminal. */
+/* Take the live line away, before anything else goes to the terminal. */
 static void
 clear_progress(void)
 {
@@ -128,7 +128,7 @@ report_per_second(uint64_t count, double seconds)
 	return number_whole((double)count / (seconds + 1e-9));
 }
 
-/* One line of figures, for SIGUSR1. */
+/* Print one line of figures, for SIGUSR1. */
 static void
 print_figures(const struct run *run)
 {
@@ -257,7 +257,7 @@ print_stats_json(FILE *file, const struct run *run,
 	struct json_print json = { file, 0 };
 
 	json_print_open(&json, NULL, '{');
-	/* its name for messages, which has no password */
+	/* The filter's name for messages has no password in it. */
 	json_print_text(&json, "filter", run->plan->filter == NULL ? NULL :
 	    filter_name(run->filter));
 	json_print_open(&json, "inputs", '[');
@@ -365,7 +365,7 @@ report_keys(const struct key_recipe *recipe, const struct key_figures *keys,
 	}
 }
 
-/* Lines and the live line may share a terminal. */
+/* Do the lines go to a terminal, perhaps that of the live line? */
 static int
 prints_on_terminal(const struct run *run)
 {

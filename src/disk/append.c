@@ -192,7 +192,9 @@ guess(struct append *a, int reader, uint64_t size)
 static int
 scan_to(struct append *a, int reader, uint64_t size)
 {
-	/* It was truncated. */
+	/*
+	 * A file that became shorter was truncated, and must be scanned anew.
+	 */
 	if (a->scanned != APPEND_UNKNOWN && a->scanned > size)
 		a->scanned = APPEND_UNKNOWN;
 	if (a->scanned == APPEND_UNKNOWN)
@@ -354,7 +356,7 @@ place_piece(struct append *a, struct piece *piece, struct error *error)
 		return -1;
 	if (is_whole(a))
 		return 0;
-	/* a backslash would take a quote for its own */
+	/* The closing quote would belong to a backslash before it. */
 	if (a->state.in == CSV_ESCAPED)
 		piece->ending[piece->ending_bytes++] = '\\';
 	if (record_in_quotes(&a->state))
@@ -789,7 +791,7 @@ cut_noted(int fd, const struct note *note, size_t same,
 	return 1;
 }
 
-/* The file of the note is open as `fd`. */
+/* Settle the note about the file that is open as `fd`. */
 static int
 settle(int fd, const struct note *note, void (*notice)(const char *text),
     uint64_t *whole)

@@ -18,7 +18,7 @@
 /* How often a file may have been replaced when its lock was taken. */
 #define REPLACED_MAX 1000
 
-/* open(2) of its path, until a signal asks to stop. */
+/* Call open(2) for the file's path, until a signal asks to stop. */
 static int
 open_uninterrupted(const struct file *file, unsigned how)
 {
@@ -258,7 +258,7 @@ file_write(struct file *file, const void *data, size_t nbytes,
 	return 0;
 }
 
-/* For file systems (and C libraries) that can't allocate. */
+/* Write zeros, on file systems (and C libraries) that cannot allocate. */
 static int
 write_zeros(struct file *file, uint64_t offset, uint64_t nbytes,
     struct error *error)

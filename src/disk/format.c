@@ -54,7 +54,7 @@ enum { /* offsets in a slot */
 	AT_SEALING_PAGES = 56,
 	AT_LAYERS = 64,
 
-	/* the fields of a layer's entry */
+	/* offsets in the entry of a layer */
 	LAYER_OFFSET = 0,
 	LAYER_PAGES = 8,
 	LAYER_CAPACITY = 16,
@@ -94,7 +94,7 @@ page_crc(const uint8_t *page)
 	return (uint32_t)crc32(crc32(0, NULL, 0), page, AT_CRC);
 }
 
-/* False for a NaN. */
+/* Is it the error rate of a layer? A NaN is none. */
 static int
 is_rate(double rate)
 {
@@ -139,7 +139,7 @@ format_is_filter(const uint8_t *data, size_t nbytes)
 	    memcmp(data, header_magic, sizeof header_magic) == 0;
 }
 
-/* Is it one that a filter can have? */
+/* Can a filter have this window? */
 static int
 is_window(const struct window *window)
 {
@@ -363,7 +363,7 @@ generations_decode(struct table *table, const uint8_t *page)
 		g->number = (int64_t)le_get64(p + GENERATION_NUMBER);
 		g->begin = (int64_t)le_get64(p + GENERATION_BEGIN);
 		g->end = (int64_t)le_get64(p + GENERATION_END);
-		/* so that sums can't overflow */
+		/* The limits keep sums of such times from overflowing. */
 		if (g->begin > g->end || g->begin < -INT64_MAX / 4 ||
 		    g->end > INT64_MAX / 4 || (i > 0 &&
 		    (g->number <= g[-1].number || g->end < g[-1].end)))

@@ -47,7 +47,7 @@ journal_name(const char *filter)
 	return name;
 }
 
-/* Without the right to open it: whose is it? */
+/* Fill `error`: this user may not open the journal, and whose it is. */
 static int
 cannot_open(const struct journal *j, struct error *error)
 {
@@ -164,7 +164,7 @@ read_frame(struct journal *j, struct error *error)
 	return 0;
 }
 
-/* Behind the commit: the outputs, if there are any. */
+/* Read the descriptions of outputs that follow the commit, if any do. */
 static int
 read_outputs(struct journal *j, struct error *error)
 {
@@ -270,7 +270,7 @@ has_not_begun(struct journal *j)
 	return memcmp(first, frame_magic, magic) == 0;
 }
 
-/* After the first frame: what is the journal? */
+/* Read the frames after the first one, and say what the journal is. */
 static enum journal_state
 read_state(struct journal *j, struct error *error)
 {
@@ -293,7 +293,7 @@ read_state(struct journal *j, struct error *error)
 	return JOURNAL_COMPLETE;
 }
 
-/* A journal that was opened. */
+/* Read the first frame of a journal that was opened: is it this filter's? */
 static enum journal_state
 check_begin(struct journal *j, const uint8_t id[FILTER_ID_BYTES],
     struct error *error)
@@ -697,7 +697,7 @@ journal_commit(struct journal *j, const struct journal_span *spans,
 
 	if (write_digests(j, error) < 0)
 		return -1;
-	/* Behind the commit, where older versions don't read. */
+	/* The outputs follow the commit, where older versions do not read. */
 	outputs = encode_outputs(j, &nbytes);
 	result = io_pwrite(j->fd, outputs, nbytes,
 	    j->offset + HEAD_BYTES + commit);

@@ -52,7 +52,7 @@ unit_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* mmap(2) of nbytes and `extra` ones; NULL with `error` filled on failure. */
+/* Map nbytes and `extra` ones; NULL with `error` filled on failure. */
 static uint8_t *
 map_range(const struct file *file, uint64_t offset, uint64_t nbytes,
     size_t extra, int protection, int flags, struct error *error)
@@ -65,7 +65,10 @@ map_range(const struct file *file, uint64_t offset, uint64_t nbytes,
 		    file == NULL ? -1 : file->fd, (off_t)offset);
 	if (base != MAP_FAILED)
 		return base;
-	/* Memory is wanting only if the system says so. */
+	/*
+	 * These two say that memory is lacking, others that mapping is
+	 * impossible.
+	 */
 	if (file != NULL && errno != ENOMEM && errno != EAGAIN) {
 		error_set(error, STATUS_FAILED, "%s: this file system cannot"
 		    " map files: %s; keep the filter on a local disk",
@@ -121,7 +124,7 @@ map_memory(uint64_t nbytes, int sparse, struct error *error)
 	return base + head;
 }
 
-/* Memory for all of the layer. */
+/* Allocate memory for all of the layer. */
 static uint8_t *
 map_layer(const struct pages *p, int sparse, struct error *error)
 {
@@ -213,7 +216,7 @@ first_state(enum pages_kind kind)
 	return PAGES_ZEROS;
 }
 
-/* What a private layer has besides its base. */
+/* Make what a private layer has besides its base: the list of changes. */
 static int
 begin_changes(struct pages *p, struct error *error)
 {
@@ -353,7 +356,10 @@ pages_cache_line(struct pages *p, uint64_t page, unsigned cache_line)
 		p->piecemeal_left--;
 		if (p->piecemeal_left == 0)
 			p->state = PAGES_OVERLAY;
-		/* If that fails, the mapped file will tell why. */
+		/*
+		 * If the read fails, so will the access to the mapped file,
+		 * with a reason.
+		 */
 		if (io_pread(p->file->fd, bytes, CACHE_LINE_BYTES, p->offset +
 		    number * CACHE_LINE_BYTES) == CACHE_LINE_BYTES)
 			return changes_add(p->changes, number, bytes);
@@ -457,7 +463,9 @@ int
 pages_write_back(struct pages *p, struct error *error)
 {
 	const uint64_t length = p->offset + p->count * PAGE_BYTES;
-	/* then pages are read from the disk before they are written */
+	/*
+	 * Pages that are not in memory are read from the disk before the write.
+	 */
 	const int reads = pages_are_cold(p) && holds_only_changes(p);
 	uint64_t end, ahead = 0;
 
@@ -481,7 +489,9 @@ pages_write_back(struct pages *p, struct error *error)
 			bitmap_clear(p->dirty, j);
 		}
 	}
-	/* The mapped file has them now; zeros never do. */
+	/*
+	 * The mapped file has the changes now; a layer of zeros keeps its own.
+	 */
 	if (holds_only_changes(p))
 		changes_clear(p->changes);
 	return file_check_length(p->file, length, error);
@@ -497,7 +507,9 @@ pages_gather(struct pages *p, struct error *error)
 		/* Probed zeros are one huge page, which would be split. */
 		madvise(p->base, (size_t)nbytes, MADV_DONTNEED);
 	} else {
-		/* without it, the pages stay where they are */
+		/*
+		 * Without memory for the layer, its pages stay where they are.
+		 */
 		base = map_layer(p, 1, error_ignored());
 		if (base == NULL)
 			return 1;

@@ -199,7 +199,9 @@ find_start(struct target *t, const struct lock_wait *wait,
 	t->present = 0;
 	/* The file isn't empty any more, so it gets no header. */
 	t->journal->outputs[t->number].length = t->size;
-	/* What can't be read may end within a line. */
+	/*
+	 * A file that cannot be read may end within a line, so that is ended.
+	 */
 	if (!t->is_readable && t->size < t->length + t->total &&
 	    write(t->fd, &end, 1) != 1)
 		return error_system(error, errno, path_of(t));
@@ -319,7 +321,7 @@ withdraw(struct target *t, const struct lock_wait *wait, struct error *error)
 	if (is_ours(t) &&
 	    io_cut(t->fd, (off_t)t->size, (off_t)t->length) == 0)
 		return 0;
-	/* Only others have appended to it. */
+	/* Only others have appended to it, so nothing of ours is left there. */
 	if (t->is_foreign && t->present == 0)
 		return 0;
 	error_set(error, reason.status, "%s; %s may keep some of them",
@@ -338,7 +340,9 @@ discard_appended(struct target targets[JOURNAL_OUTPUTS], unsigned gone,
 		if (i == gone ||
 		    t->journal->outputs[i].kind != JOURNAL_APPENDED)
 			continue;
-		/* what can't be opened can't be taken back */
+		/*
+		 * Nothing can be taken back from a file that cannot be opened.
+		 */
 		if (t->fd < 0 && open_target(t, error_ignored()) < 0)
 			continue;
 		if (withdraw(t, wait, error) < 0)

@@ -151,7 +151,10 @@ is_zero(struct file *file, uint64_t offset, struct error *error)
 
 		if (file_read(file, piece, n, offset, error) < 0)
 			return -1;
-		/* each byte is zero if the first is and all equal the next */
+		/*
+		 * All bytes are zero if the first one is and each equals the
+		 * next.
+		 */
 		zero = piece[0] == 0 && memcmp(piece, piece + 1, n - 1) == 0;
 		offset += n;
 	}

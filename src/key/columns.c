@@ -63,7 +63,7 @@ read_item(struct csv_fields *list, struct item *item)
 		    digits != (const char *)field.data + field.nbytes) ? -1 : 0;
 	item->name.data = item->room;
 	item->name.nbytes = csv_undouble(field, item->room);
-	/* a quote that is never closed */
+	/* Without a closing quote, the name extends to the end of the list. */
 	return field.data + field.nbytes == list->end ? -1 : 0;
 }
 
@@ -145,7 +145,7 @@ same_names(struct key a, struct key b)
 /* A header in a message takes at most so many bytes. */
 #define SHOWN_BYTES 404
 
-/* The names, without byte order mark and line end. */
+/* Begin to read the names, without byte order mark and line end. */
 static struct csv_fields
 names_of(const struct key_recipe *recipe, struct key header)
 {
@@ -158,14 +158,14 @@ names_of(const struct key_recipe *recipe, struct key header)
 	return csv_fields_begin(&format, start, end);
 }
 
-/* What is left of a header. */
+/* Return the part of a header whose names were not read yet. */
 static struct key
 rest_of(const struct csv_fields *names)
 {
 	return (struct key){ names->next, (size_t)(names->end - names->next) };
 }
 
-/* There is no column with this name. */
+/* Fill `error`: there is no column with this name. */
 static void
 refuse_column(struct key name, struct key header, int is_one,
     struct error *error)

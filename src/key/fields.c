@@ -145,7 +145,7 @@ words_of(const uint8_t *data, size_t nbytes)
 	return w;
 }
 
-/* The next field; returns 0 after the last. */
+/* Find the next field; returns 0 after the last. */
 static inline int
 words_next(struct words *w, struct key *field)
 {
@@ -177,7 +177,7 @@ words_next(struct words *w, struct key *field)
 	return 1;
 }
 
-/* The line has none of the fields. */
+/* Note that the line has none of the fields; its key is empty. */
 static struct key
 no_field(struct key line, struct key_scratch *scratch)
 {
@@ -233,7 +233,7 @@ take_piece(const struct key_recipe *recipe, struct key line,
 	return strip_separators(piece, separator);
 }
 
-/* Several ranges: a piece each, joined by a separator. */
+/* The key of several ranges: a piece for each, joined by a separator. */
 NOINLINE struct key
 take_pieces(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch)
@@ -341,7 +341,7 @@ join_field(struct join *join, const struct csv_fields *fields,
 	join_value(join, field, quoted);
 }
 
-/* The CSV field `number`. */
+/* The key is the contents of the CSV field `number`. */
 NOINLINE struct key
 take_csv_field(const struct key_recipe *recipe, uint32_t number,
     struct key line, struct key_scratch *scratch)
@@ -354,7 +354,10 @@ take_csv_field(const struct key_recipe *recipe, uint32_t number,
 		    fields.separator, number);
 
 	if (field.data != NULL) {
-		/* a quote after which it goes on doesn't count: record.h */
+		/*
+		 * If text follows the closing quote, the quotes are data
+		 * (record.h).
+		 */
 		if (field.nbytes < 2 || field.data[0] != '"' ||
 		    field.data[field.nbytes - 1] != '"')
 			return field;
@@ -374,7 +377,7 @@ take_csv_field(const struct key_recipe *recipe, uint32_t number,
 	return scratch_key(scratch);
 }
 
-/* Several CSV fields, joined as values in quotes. */
+/* The key of several CSV fields, which are joined as values in quotes. */
 NOINLINE struct key
 take_csv_list(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch)
@@ -418,7 +421,8 @@ take_columns(const struct key_recipe *recipe, struct key line,
 		else if (next == 0)
 			return no_field(line, scratch);
 		else
-			number = columns->fields[next].first; /* no more */
+			/* no further field is wanted */
+			number = columns->fields[next].first;
 		for (; next < columns->count &&
 		    columns->fields[next].first == number; next++) {
 			values[columns->places[next]] = value;

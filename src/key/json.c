@@ -318,7 +318,7 @@ json_find(const char *const *pointers, unsigned count, const uint8_t *data,
 	const uint8_t *p = data, *stop;
 
 	if (nbytes >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
-		p += 3; /* a byte order mark */
+		p += 3; /* skip a byte order mark */
 	p = json_skip_blanks(p, w.end);
 	memcpy(at, pointers, count * sizeof *at);
 	for (unsigned i = 0; i < count; i++)
@@ -330,6 +330,6 @@ json_find(const char *const *pointers, unsigned count, const uint8_t *data,
 		return JSON_NOT;
 	if (*p == '{' || *p == '[' || *p == '"')
 		return JSON_OK;
-	/* a scalar is the whole document, so it is checked */
+	/* A scalar here is the whole document, so it is checked to its end. */
 	return json_scalar_end(p, w.end) == stop ? JSON_OK : JSON_NOT;
 }

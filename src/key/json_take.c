@@ -108,12 +108,19 @@ take_value(struct taker *t)
 				return -1;
 			closing[depth++] = json_closing(t->to[-1]);
 			if (!take_byte(t, closing[depth - 1]))
-				continue; /* it isn't empty */
+				/*
+				 * the array or object is not empty, so its
+				 * first value follows
+				 */
+				continue;
 			depth--;
 		} else if (take_simple(t, depth == 0) < 0) {
 			return -1;
 		}
-		/* a value has ended, and maybe the array or object it is in */
+		/*
+		 * A value has ended, and perhaps arrays and objects that end
+		 * with it.
+		 */
 		while (depth > 0 && take_byte(t, closing[depth - 1]))
 			depth--;
 		if (depth == 0)
@@ -128,7 +135,7 @@ json_take(struct key value, uint8_t *to)
 {
 	struct taker t = { value.data, value.data + value.nbytes, to };
 
-	/* most are strings without escapes */
+	/* Most values are strings without escapes, which need no copy. */
 	if (*t.p == '"' && value.nbytes >= 2 &&
 	    scan()->string_stop(t.p + 1, t.end) == t.end - 1)
 		return (struct key){ t.p + 1, value.nbytes - 2 };

@@ -65,7 +65,7 @@ key_scratch_begin(struct key_scratch *scratch, const struct key_recipe *recipe)
 	/* A value of one byte may become a separator and three bytes. */
 	if (key_joins_values(recipe))
 		scratch->factor = 4 * nesting(recipe) + 4;
-	/* URL_ROOM, and a copy of the value (join_url) */
+	/* A URL needs URL_ROOM, and a copy of the value in join_url. */
 	if (recipe->url)
 		scratch->factor += URL_ROOM(1) - URL_ROOM(0) + 4;
 }
@@ -123,7 +123,7 @@ key_figures_count(struct key_figures *figures, const struct key_recipe *recipe,
 	uint64_t eight = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		/* most lines have none */
+		/* Most lines have no trouble, so eight are tested at once. */
 		for (; i + sizeof eight <= n; i += sizeof eight) {
 			memcpy(&eight, troubles + i, sizeof eight);
 			if (eight != 0)
@@ -172,7 +172,7 @@ is_part(const struct key_recipe *recipe, enum key_trouble trouble)
 	    recipe->column_count > 0 || recipe->skip > 0 || recipe->check > 0);
 }
 
-/* "line", or "record" where that may have several lines */
+/* Returns "record" if one may have several lines, else "line". */
 static const char *
 unit(const struct key_recipe *recipe)
 {
@@ -206,21 +206,21 @@ say_list(const struct key_recipe *recipe, const char *one, const char *several,
 		snprintf(text, KEY_TEXT, "%s%ss %s", several, noun, names);
 }
 
-/* "no field 2", "none of the columns a,b" */
+/* Write such as "no field 2" or "none of the columns a,b". */
 static void
 say_fields(const struct key_recipe *recipe, char text[KEY_TEXT])
 {
 	say_list(recipe, "no ", "none of the ", text);
 }
 
-/* "field 2", "any of the columns a,b" */
+/* Write such as "field 2" or "any of the columns a,b". */
 static void
 say_wanted(const struct key_recipe *recipe, char text[KEY_TEXT])
 {
 	say_list(recipe, "", "any of the ", text);
 }
 
-/* "/a or /b", as much of it as fits */
+/* Write such as "/a or /b", as much of it as fits. */
 static void
 say_pointers(const struct key_recipe *recipe, char text[KEY_TEXT])
 {
@@ -229,7 +229,10 @@ say_pointers(const struct key_recipe *recipe, char text[KEY_TEXT])
 	for (unsigned i = 0; i < recipe->json_count && used < KEY_TEXT; i++) {
 		const char *pointer = recipe->json + recipe->json_at[i];
 
-		/* "" is the whole document */
+		/*
+		 * An empty pointer, which is the whole document, is shown in
+		 * quotes.
+		 */
 		if (*pointer == '\0')
 			pointer = "''";
 		used += (size_t)snprintf(text + used, KEY_TEXT - used, "%s%s",

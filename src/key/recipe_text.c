@@ -159,7 +159,7 @@ describe_step(const struct key_step *step, const struct key_recipe *recipe,
 			snprintf(text, KEY_OPTIONS, "no --%s", step->name);
 		return;
 	}
-	/* a count of 0 can be given, too */
+	/* Options may also state a count of 0, which a recipe does not have. */
 	key_step_print(step, recipe, 0, value);
 	do {
 		if (step->show != NULL)
@@ -178,7 +178,9 @@ key_recipe_options(const char *text, char options[KEY_OPTIONS])
 
 	if (*text == '\0')
 		return "the whole line";
-	/* a recipe of a later version is shown as it is */
+	/*
+	 * A recipe of a later version cannot be parsed, and is shown as it is.
+	 */
 	if (key_recipe_parse(&recipe, text, error_ignored()) < 0)
 		return text;
 	for (size_t i = 0; i < key_step_count; i++) {

@@ -43,7 +43,10 @@ record_step(const struct csv_format *format, struct csv_state *state,
 		else if (byte == '\\' && format->backslash)
 			state->in = CSV_ESCAPED;
 	} else if (byte == '"' && (opens || state->in == CSV_QUOTE_IN_QUOTED)) {
-		/* the first byte of a field, or the second of two quotes */
+		/*
+		 * The quote opens a field, or is the second of a pair within
+		 * one.
+		 */
 		state->in = CSV_QUOTED;
 	} else if (byte == format->terminator) {
 		state->in = CSV_RECORD_START;
@@ -142,7 +145,10 @@ scan_word(const struct csv_format *format, struct csv_state *state,
 		state->in = CSV_QUOTED;
 	} else if (!placed || (p[last] >= 0x80 &&
 	    memchr(MARK, p[last], sizeof MARK) != NULL)) {
-		/* few words have a quote that tells nothing, or end so */
+		/*
+		 * Few words have a quote whose meaning depends on more bytes,
+		 * or end within a byte order mark.
+		 */
 		q.inside = 0;
 		if (strays != NULL)
 			*strays = 0;
@@ -188,7 +194,10 @@ record_scan(const struct record_format *format, struct csv_state *state,
 
 		if (ends != 0)
 			last = i + 64 - (unsigned)__builtin_clzll(ends);
-		/* mostly none: not all machines have an instruction for it */
+		/*
+		 * Most words have none. The test spares the count of bits, for
+		 * which not all machines have an instruction.
+		 */
 		if (quoted != 0)
 			state->quoted_lines +=
 			    (unsigned)__builtin_popcountll(quoted);
@@ -334,7 +343,7 @@ record_check_size(const struct record_format *format,
 
 	if (!format->is_csv || format->max_bytes == 0)
 		return 0;
-	/* mostly there is less than one record could have */
+	/* Mostly all records together are no larger than one may be. */
 	if (whole <= format->max_bytes)
 		at = whole;
 	for (; at < whole; at = next) {
@@ -354,7 +363,7 @@ record_check_size(const struct record_format *format,
 		    " %s, which --max-record allows",
 		    describe_quote(format, state, data, to, quote), limit);
 	}
-	/* what was scanned already, and begins there or later */
+	/* Count the lines that were scanned but begin after this record. */
 	record_scan(format, &after, data + at, to - at);
 	return error_set(error, STATUS_FAILED, "record %" PRIu64 " (line %"
 	    PRIu64 ") is larger than the %s that --max-record allows",
@@ -422,11 +431,12 @@ csv_fields_next(struct csv_fields *fields)
 	} else if (fields->quoted) {
 		closing = memchr(p + 1, '"', (size_t)(end - p - 1));
 		while (closing != NULL && closing + 1 < end &&
-		    closing[1] == '"') /* doubled */
+		    closing[1] == '"') /* it is one of a pair */
 			closing = memchr(closing + 2, '"',
 			    (size_t)(end - closing - 2));
 	}
-	if (closing == NULL) { /* up to the end */
+	/* the quote is never closed, so the field takes the rest */
+	if (closing == NULL) {
 		fields->next = NULL;
 		return (struct key){ p + 1, (size_t)(end - p - 1) };
 	}
@@ -468,7 +478,10 @@ csv_contents(const struct csv_fields *fields, struct key value, uint8_t *to)
 	if (!fields->backslash)
 		return csv_undouble(value, to);
 	for (; p < end; p++) {
-		/* the first of two quotes, or a backslash before such a byte */
+		/*
+		 * Leave out the first quote of a pair, or a backslash before
+		 * such a byte.
+		 */
 		int has_next = p + 1 < end;
 
 		if (*p == '"' || (*p == '\\' && has_next &&

@@ -229,7 +229,7 @@ apply_json(const struct key_recipe *recipe, struct key line,
 	if (trouble != KEY_TROUBLES)
 		return keep_line(line, trouble, scratch);
 	for (unsigned i = 0; i < n; i++) {
-		/* after all that may be written before it is joined */
+		/* Take it to where nothing is written before it is joined. */
 		uint8_t *to = n == 1 ? scratch->data + scratch->used :
 		    scratch->data + scratch->capacity - LOOPS_PADDING -
 		    values[i].nbytes;
@@ -373,7 +373,10 @@ apply_fold_case(const struct key_recipe *recipe, struct key key,
 	for (; i + 16 <= key.nbytes; i += 16)
 		fold16(to + i, key.data + i);
 	if (i < key.nbytes && i > 0) {
-		/* the last 16, some of them again, which changes nothing */
+		/*
+		 * Fold the last 16 bytes; to fold some of them again changes
+		 * nothing.
+		 */
 		i = key.nbytes - 16;
 		fold16(to + i, key.data + i);
 		i = key.nbytes;
@@ -529,7 +532,7 @@ key_step_print(const struct key_step *step, const struct key_recipe *recipe,
 		return i == 0 && get_flag(step, recipe);
 	count = get_count(step, recipe);
 	snprintf(value, KEY_VALUE, "=%" PRIu64, count);
-	/* 0 isn't written, since it asks for nothing */
+	/* A count of 0 asks for nothing, so it is not written. */
 	return i == 0 && count != 0 && count != step->unset;
 }
 

@@ -157,7 +157,7 @@ copy_host(struct reader *in, const struct url_rules *rules, uint8_t *to)
 		return NULL;
 	for (uint8_t *p = start; p < to; p++) {
 		if (*p == '%')
-			p += 2; /* its digits are upper case */
+			p += 2; /* its two digits stay in upper case */
 		else
 			*p = lower(*p);
 	}
@@ -241,7 +241,7 @@ copy_user(struct reader *in, uint8_t *to)
 	return to;
 }
 
-/* What follows "//", up to the path. */
+/* Copy what follows "//", up to the path. */
 static uint8_t *
 copy_authority(struct reader *in, const struct url_rules *rules,
     const char *port, uint8_t *to)
@@ -334,7 +334,9 @@ copy_path(struct reader *in, const struct url_rules *rules, int has_authority,
 	if (has_authority && rules->switches & URL_SLASH)
 		end -= has_last_slash(start, end);
 	if (!has_authority && end - start > 1 && start[1] == '/') {
-		/* otherwise it would be an authority */
+		/*
+		 * Two slashes at the beginning would be taken for an authority.
+		 */
 		memmove(start + 2, start, (size_t)(end - start));
 		memcpy(start, "/.", 2);
 		end += 2;
@@ -399,7 +401,10 @@ url_normalize(const struct url_rules *rules, struct key url, uint8_t *to)
 	port = default_port(start, (size_t)(to - start));
 	has_authority = in.end - in.p >= 2 && memcmp(in.p, "//", 2) == 0;
 	if (has_authority) {
-		/* "//host/...": no other key of a URL begins so */
+		/*
+		 * The key then begins with "//", as no key of any other URL
+		 * does.
+		 */
 		if (rules->switches & URL_SCHEME &&
 		    memcmp(start, "http", 4) == 0 && *port != '\0')
 			to = start;
@@ -570,7 +575,7 @@ key_of_parts(const struct url_rules *rules, const struct url_pieces *parts,
 		www = www_bytes(parts->host, parts->path - dot);
 	}
 
-	/* mostly nothing is left out in the middle */
+	/* Mostly nothing is left out in the middle, and nothing is copied. */
 	if (www + dot == 0 && parts->query == parts->end)
 		return (struct key){ start, (size_t)(stop - start) };
 	if (www + dot == 0 && stop == parts->query && !has_query_rules(rules))
@@ -627,7 +632,7 @@ make_key(const struct url_rules *rules, struct key url, uint8_t *to)
 struct key
 url_key(const struct url_rules *rules, struct key url, uint8_t *to)
 {
-	/* nothing that begins with "http" has more to trim */
+	/* A URL in normal form begins with "http": only its end is trimmed. */
 	const struct key text = trim_end(url);
 
 	if (is_only_rule(rules) && is_normal(text))

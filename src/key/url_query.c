@@ -59,7 +59,7 @@ is_tracking(const uint8_t *name, size_t nbytes)
 
 	if (nbytes >= 4 && memcmp(name, "utm_", 4) == 0)
 		return 1;
-	/* most are shorter or longer */
+	/* Most names have another length than any in the table. */
 	if (nbytes > 11 || !(lengths >> nbytes & 1))
 		return 0;
 	for (size_t i = 0; i < TRACKING; i++) {
@@ -219,7 +219,7 @@ copy_form(struct reader *in, uint8_t *to)
 
 /* As many parameters are sorted in a table, by a word's bits; more as text. */
 #define TABLE_MAX 64
-/* So many are compared at once. */
+/* The bits of this many parameters are compared at once. */
 #define FIRST_STEP 8
 
 struct parameter {
@@ -233,7 +233,7 @@ struct parameters {
 	enum url_order order;
 	int sorts;
 	int needs_names; /* some are left out by name, or only names count */
-	int is_long;     /* some were written before: the text isn't in order */
+	int is_long;     /* earlier tables were full: the text isn't in order */
 	int is_as_read;  /* all are in their form and in order in the input */
 	unsigned count;
 	struct parameter parameters[TABLE_MAX]; /* the order is the input's */
@@ -251,7 +251,7 @@ name_bytes(const struct parameter *parameter)
 	return (size_t)(url_find(parameter->at, end, '=') - parameter->at);
 }
 
-/* How many bytes at its beginning decide the order? */
+/* How many bytes at the beginning of a parameter decide the order? */
 static inline size_t
 compared_bytes(const struct parameter *parameter, enum url_order order)
 {
@@ -341,7 +341,10 @@ sort_table(struct parameters *t, unsigned sorted[TABLE_MAX])
 static inline uint8_t *
 write_parameter(uint8_t *to, const struct parameter *parameter)
 {
-	/* a fixed number of bytes: no branch depends on the length */
+	/*
+	 * Copy a fixed number of bytes, so that no branch depends on the
+	 * length.
+	 */
 	memcpy(to, parameter->at, URL_STEP);
 	if (parameter->nbytes > URL_STEP)
 		memcpy(to, parameter->at, parameter->nbytes);
@@ -513,8 +516,8 @@ url_copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 	}
 	write_parameters(&t);
 	if (t.to == start)
-		return start - 1; /* drops its question mark */
-	to = t.to - 1; /* drops the last ampersand */
+		return start - 1; /* the question mark goes, too */
+	to = t.to - 1; /* the last ampersand goes */
 	if (t.sorts && t.is_long)
 		url_sort(start, to, t.order);
 	if (rules->switches & URL_VALUES)

@@ -166,7 +166,8 @@ estimate_joined_rate(const double *rates, unsigned count)
 			return 1;
 		unseen += log1p(-rates[i]);
 	}
-	return 0 - expm1(unseen); /* no negative zero */
+	/* subtracted from 0, since a minus sign would make a negative zero */
+	return 0 - expm1(unseen);
 }
 
 double

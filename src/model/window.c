@@ -100,7 +100,7 @@ is_possible(const struct table *table, const struct window *window,
 		return table->generation_count == 0;
 	if (table->generation_count == 0)
 		return 0;
-	/* The last generation has layers. */
+	/* The last generation must have layers. */
 	if (table->layers[table->count - 1].generation + 1 !=
 	    table->generation_count)
 		return 0;
@@ -300,7 +300,9 @@ window_now(const struct table *table, const struct window *window,
 
 	if (window->kind != WINDOW_SECONDS || clock >= WINDOW_CLOCK_LEAST)
 		return clock;
-	/* only a late mark moves the end beyond the quarter */
+	/*
+	 * The end is beyond the quarter only if a late mark has moved it there.
+	 */
 	if (newest->end > newest->begin + quarter(window))
 		noted = newest->end;
 	return clock < noted ? noted : clock;
@@ -313,7 +315,7 @@ seconds_back(const struct table *table, const struct window *window,
 {
 	int64_t back = last(table)->begin - now;
 
-	/* Less than a quarter, and no date changes. */
+	/* For less than a quarter, no date changes. */
 	return back < quarter(window) ? 0 : back;
 }
 
@@ -338,7 +340,10 @@ window_dates_are_right(const struct table *table, const struct window *window,
 	    !ends_ahead(last(table), window, now));
 }
 
-/* Whole quarters, rounded down: nothing is forgotten too early. */
+/*
+ * Shift all dates by whole quarters. They are rounded down, so that nothing is
+ * forgotten too early.
+ */
 static void
 shift(struct table *table, const struct window *window, int64_t back)
 {
