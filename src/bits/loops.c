@@ -237,7 +237,7 @@ loops_probe_chain(const struct block_array *const *chain, unsigned count,
 		    item + CHAIN_DIGESTS;
 		size_t pending = 0;
 
-		/* Prefetch in the first layer, and list what is not found yet. */
+		/* Prefetch the first layer; list what is not found yet. */
 		for (; item < end; item++) {
 			uint64_t word = cache_line_word(digests[item], 0);
 			uint8_t *page = page_at(chain[0], digests[item]);

@@ -131,7 +131,9 @@ batch_collect(struct batch *b, int repeats)
 {
 	size_t n = 0;
 
-	/* No branch depends on an item. */
+	/*
+	 * The loop has no branch that depends on an item, which none predicts.
+	 */
 	for (size_t i = 0; i < b->count; i++) {
 		b->new_digests[n] = b->digests[i];
 		b->new_items[n] = (uint32_t)i;
@@ -159,7 +161,10 @@ batch_cut(struct batch *b, uint64_t room)
 {
 	size_t n = 0;
 
-	/* the first one that has a digest and no room */
+	/*
+	 * Stop at the first new item that has a digest and for which there is
+	 * no room.
+	 */
 	for (; is_none(b, b->new_items[n]) || room > 0; n++)
 		room -= !is_none(b, b->new_items[n]);
 	b->count = b->new_items[n];

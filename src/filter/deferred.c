@@ -17,12 +17,14 @@
 #define LIST_DIGESTS (384 * 1024)
 
 struct deferred {
-	struct filter filter;   /* lies on the one to be marked, or read */
+	/* stands in front of the filter to be marked, or read */
+	struct filter filter;
 	struct filter *pending;
 	uint64_t count;         /* digests held */
 	int journaled;          /* the journal holds them, not the list */
 	struct journal journal;
-	int journal_stays;      /* it is complete: close it, don't remove it */
+	/* the journal is complete, so it is closed, and not removed */
+	int journal_stays;
 	struct digest *list;    /* NULL with a journal */
 	struct deferred_promise promise;
 };
@@ -43,7 +45,7 @@ make_pending(struct deferred *d, uint64_t capacity, enum growth growth,
 	const struct header *h = filter_header(d->filter.under);
 	const struct filter_use use = FILTER_WRITE;
 	double rate = SIZING_PENDING_SHARE * h->error_rate;
-	double first = rate; /* the rate of its first layer */
+	double first = rate; /* error rate of the first layer of `pending` */
 	struct filter_design design = { .capacity = capacity,
 		.error_rate = rate, .growth = growth, .hash = &h->hash };
 
@@ -186,7 +188,7 @@ finish_outputs(struct deferred *d, const struct deferred_promise *promise,
 	case REDO_DONE:
 		return journal_done(&d->journal, error);
 	case REDO_DISCARDED:
-		/* the next run discards it, too */
+		/* If it cannot be removed, the next run discards it again. */
 		if (journal_remove(&d->journal, error_ignored()) == 0)
 			d->journal_stays = 0;
 		return -1;
@@ -250,7 +252,7 @@ deferred_commit(struct filter *filter, const struct deferred_promise *promise,
 	return journal_remove(&d->journal, error);
 }
 
-/* Without a journal: mark what is in the list. */
+/* Mark what is in the list, where there is no journal. */
 static int
 mark_list(struct deferred *d, struct error *error)
 {
@@ -322,7 +324,7 @@ deferred_mark(struct filter *filter, const struct digest *digests, size_t n,
 	return 0;
 }
 
-/* Say what is done for an earlier run. */
+/* Tell the user what was done for an earlier run. */
 static void
 tell_recovery(const struct filter *filter, const struct journal *journal,
     void (*notice)(const char *text))
@@ -395,7 +397,7 @@ recover(struct filter *filter, struct journal *journal,
 	case REDO_DONE:
 		break;
 	case REDO_DISCARDED:
-		/* the next run discards it, too */
+		/* If it cannot be removed, the next run discards it again. */
 		journal_remove(journal, error_ignored());
 		return -1;
 	case REDO_UNFINISHED:

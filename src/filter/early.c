@@ -35,7 +35,7 @@ early_begin(struct filter **filter)
 	*filter = &e->filter;
 }
 
-/* A filter like `small`, and larger. */
+/* Make a filter like `small`, and larger. */
 static int
 make_larger(struct filter **larger, const struct filter *small,
     struct error *error)
@@ -55,7 +55,7 @@ make_larger(struct filter **larger, const struct filter *small,
 	return layers_create(larger, NULL, 0, &design, &use, error);
 }
 
-/* In memory: another one takes its place. */
+/* Put a larger filter in the place of one in memory. */
 static int
 start_over(const struct early *e, struct filter **filter, struct error *error)
 {

@@ -147,7 +147,7 @@ filter_read_pages(struct filter *f, unsigned layer, uint64_t first,
 	    pages, to, error);
 }
 
-/* With `piece` for some of its pages. */
+/* Compare the checksum of layer i; `piece` has room for some of its pages. */
 static int
 verify_pages(struct filter *f, unsigned i, uint8_t *piece,
     struct error *error)

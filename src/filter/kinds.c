@@ -35,7 +35,7 @@ struct location_kind {
 	    const struct lock_wait *wait, struct error *error);
 	int (*remove)(const char *location, const struct lock_wait *wait,
 	    struct error *error);
-	/* NULL for files, whose size needs no file. */
+	/* NULL for files, whose size is known without one. */
 	int (*foresee)(const char *location, const struct filter_design *design,
 	    struct filter_costs *costs, uint64_t *bytes,
 	    struct error *error);
@@ -44,7 +44,7 @@ struct location_kind {
 	    const uint8_t id[FILTER_ID_BYTES], uint64_t lines);
 };
 
-/* A file, with its journal. */
+/* Open a filter in a file, and what its journal has. */
 static int
 open_with_journal(struct filter **filter, const char *path,
     const struct filter_use *use, struct error *error)
@@ -117,7 +117,10 @@ open_doomed(struct doomed *d, const char *path, const struct lock_wait *wait,
 static void
 close_doomed(struct doomed *d)
 {
-	/* what could not be written is gone in any case */
+	/*
+	 * The filter is removed, so it does not matter what could not be
+	 * written.
+	 */
 	filter_release(d->filter);
 	file_close(&d->damaged);
 }
@@ -171,7 +174,7 @@ discard_file(const char *path, const uint8_t id[FILTER_ID_BYTES],
 	struct filter *filter;
 
 	use.wait.notice = say_nothing;
-	/* then it stays, and does no harm */
+	/* A file that cannot be opened stays, and does no harm. */
 	if (open_with_journal(&filter, path, &use, error_ignored()) != 0)
 		return;
 	if (memcmp(filter_header(filter)->id, id, FILTER_ID_BYTES) == 0 &&
@@ -185,7 +188,7 @@ static const struct location_kind kinds[] = {
 	    COMPONENT_REDIS, "a filter at redis://", address_is_server,
 	    REDIS(open), REDIS(create), REDIS(check_removal), REDIS(remove),
 	    REDIS(foresee), NULL },
-	/* all others are file names, or NULL */
+	/* All other locations are names of files, or NULL for memory. */
 	{ { .noun = "file", .is_path = 1, .has_journal = 1 },
 	    COMPONENT_NONE, NULL, NULL, open_with_journal, layers_create,
 	    check_removal_of_file, remove_file, NULL, discard_file },
@@ -201,7 +204,7 @@ kind_of(const char *location)
 	return kind;
 }
 
-/* NULL, with `error` filled, if it isn't built in. */
+/* Return the kind, or NULL, with `error` filled, if it is not built in. */
 static const struct location_kind *
 usable(const char *location, struct error *error)
 {

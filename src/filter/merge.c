@@ -285,7 +285,10 @@ merger_new(struct filter *const *filters, size_t count)
 
 			if (table->generation_count > 0)
 				from = &table->generations[entry->generation];
-			/* In the order of generations: later ones move on. */
+			/*
+			 * Insert it in the order of generations, behind which
+			 * later ones move on.
+			 */
 			for (; from != NULL && source > m->sources &&
 			    source[-1].from->number > from->number; source--)
 				source[0] = source[-1];

@@ -121,7 +121,7 @@ load(struct arrays *a, unsigned i, const struct digest *digests, size_t n)
 	}
 }
 
-/* The pages of layer i may have moved. */
+/* Tell the loops where the pages of layer i are, which may have moved. */
 static void
 find_pages(struct arrays *a, unsigned i)
 {

@@ -168,7 +168,7 @@ check_still_there(struct layers *f, int all, struct error *error)
 	return 0;
 }
 
-/* Called between the chunks of a run. */
+/* Write changes back between the chunks of a run, if it is time. */
 static int
 layers_write_back(struct filter *filter, int all, struct error *error)
 {
@@ -216,7 +216,7 @@ layers_create(struct filter **filter, const char *path, int replace,
 		*filter = NULL;
 		return result;
 	}
-	/* It was created with the exclusive lock. */
+	/* The file was made locked; only from now on locks are waited for. */
 	f->file.wait = use->wait;
 	if (!f->shared)
 		return 0;
@@ -270,7 +270,10 @@ layers_close(struct filter *filter, struct error *error)
 	int result;
 
 	if (f->overwritten) {
-		/* the new layer would be in another filter's file */
+		/*
+		 * The file is another filter's now, which must not get the
+		 * layer.
+		 */
 		plain_take_ahead(f, 1, error_ignored());
 		release(f);
 		return 0;
@@ -462,7 +465,7 @@ layers_state(struct filter *filter)
 	return FILTER_OVERWRITTEN;
 }
 
-/* What doesn't depend on a window. */
+/* The operations that are the same with and without a window. */
 #define COMMON_OPERATIONS \
 	.batch_lines = LAYERS_BATCH_LINES, \
 	.expect = layers_expect, \

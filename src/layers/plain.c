@@ -34,10 +34,11 @@
 struct layers_ahead {
 	pthread_t thread;
 	atomic_int done;
-	/* Copies, the thread's alone until it is done. */
+	/* These are copies that only the thread uses until it is done. */
 	struct file file;
 	struct slots slots;
-	struct table table;       /* has the new layer once that is published */
+	/* has the new layer once the thread has published it */
+	struct table table;
 	struct layer_entry layer;
 	int result;
 	struct error error;
@@ -124,11 +125,11 @@ plain_grow_ahead(struct filter *filter)
 	struct layer_entry layer;
 
 	if (f->ahead != NULL) {
-		/* there may be enough room now: the caller looks again */
+		/* The caller looks again for room, which may now be enough. */
 		plain_take_ahead(f, 0, error_ignored());
 		return;
 	}
-	/* A failure is reported when the room is needed. */
+	/* A failure here is reported when the room is needed. */
 	if (!layers_in_file(f) || !f->marking || f->shared ||
 	    f->filter.growth != GROWTH_GROW ||
 	    growth_layer(filter, &f->table, 0, UINT64_MAX, &layer,
@@ -141,7 +142,9 @@ plain_grow_ahead(struct filter *filter)
 	a->table = f->table;
 	a->layer = layer;
 	if (thread_start(&a->thread, make_ahead, a) < 0) {
-		/* then it grows when the room is needed */
+		/*
+		 * Without a thread, the filter grows when the room is needed.
+		 */
 		free(a);
 		return;
 	}
@@ -159,7 +162,7 @@ all_allotted(const struct layers *f)
 	return sum;
 }
 
-/* Take `room` lines, or more, for this run. */
+/* Reserve room for that many lines, or more, for this run alone. */
 static int
 allot(struct layers *f, uint64_t room, struct error *error)
 {
@@ -177,7 +180,7 @@ allot(struct layers *f, uint64_t room, struct error *error)
 	return slots_write(&f->slots, &f->table, error);
 }
 
-/* In a shared file: room that others can't take. */
+/* Reserve room in a shared file, which other runs then cannot take. */
 static enum room
 reserve_shared(struct layers *f, uint64_t wanted, uint64_t *room,
     struct error *error)

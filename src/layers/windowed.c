@@ -167,7 +167,7 @@ put_dates_right(struct layers *f, int64_t now, struct error *error)
 	return publish_slot(f, &next, 0, error);
 }
 
-/* The caller holds the table's lock. */
+/* Move the window on; the caller holds the table's lock. */
 static int
 move_locked(struct layers *f, int64_t now, struct error *error)
 {

@@ -19,7 +19,7 @@ static const struct scheme {
 	{ "valkey:", 0, 0 }, { "valkeys:", 1, 0 }, { "valkey+unix:", 0, 1 },
 };
 
-/* NULL: not the address of a server. */
+/* Return the scheme of an address, or NULL if it is not a server's. */
 static const struct scheme *
 scheme_of(const char *text)
 {
@@ -105,7 +105,7 @@ take_decoded(const struct address *address, char **to, const char *at,
 	return 0;
 }
 
-/* A host, as base/host.h has it. */
+/* Take a host with its port, as base/host.h reads them. */
 static int
 take_host(struct address *address, const char *at, size_t nbytes,
     struct error *error)
@@ -129,7 +129,7 @@ take_host(struct address *address, const char *at, size_t nbytes,
 	return 0;
 }
 
-/* "HOST,HOST:PORT,..." */
+/* Take a list such as "HOST,HOST:PORT". */
 static int
 take_hosts(struct address *address, const char *at, size_t nbytes,
     struct error *error)
@@ -205,7 +205,7 @@ take_server(struct address *address, const char *at, const char *query,
 	return take_decoded(address, &address->name, name, nbytes, error);
 }
 
-/* "USER:PASSWORD", "USER" or ":PASSWORD". */
+/* Take "USER:PASSWORD", "USER" or ":PASSWORD". */
 static int
 take_credentials(struct address *address, const char *at, size_t nbytes,
     struct error *error)
@@ -266,7 +266,7 @@ parse(struct address *address, const char *text, struct error *error)
 		    " rediss:// or redis+unix://");
 	at += 2;
 	nbytes = credentials(at);
-	/* An @ ends them. */
+	/* An @ ends user and password, and is not a part of them. */
 	if (nbytes > 0 && take_credentials(address, at, nbytes - 1, error) < 0)
 		return -1;
 	at += nbytes;

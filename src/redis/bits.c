@@ -299,7 +299,7 @@ bits_note(struct shards *shards, struct error *error)
 
 /* Reading */
 
-/* Pages on their way, which answers fill in. */
+/* The pages that were asked for; answers fill them in. */
 struct page_reading {
 	struct shards *shards;
 	const uint64_t *numbers;
@@ -350,7 +350,7 @@ bits_read_pages(struct shards *shards, const uint64_t *numbers, size_t n,
 	}
 	if (result == 0 && net_finish(shards->net, error) == 0)
 		return 0;
-	/* Its answers come before `reading` is gone. */
+	/* Requests that are still on their way would write into `reading`. */
 	net_abandon(shards->net);
 	return -1;
 }

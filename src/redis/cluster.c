@@ -30,7 +30,7 @@ cluster_slot(const char *key, size_t nbytes)
 	return crc % CLUSTER_SLOTS;
 }
 
-/* NULL is the socket of the location. */
+/* Are these the same host? NULL stands for the socket of the location. */
 static int
 same_host(const char *a, const char *b)
 {
@@ -108,8 +108,8 @@ read_node(struct cluster *c, const struct node *asked,
 }
 
 /*
- * [first, last, master, replica...]: the master has the slots from `first` to
- * `last`. Replicas are only added to the list of nodes.
+ * Read a range of slots, [first, last, master, replica...]: the master has the
+ * slots from `first` to `last`. Replicas are only added to the list of nodes.
  */
 static int
 read_range(struct cluster *c, const struct node *asked,

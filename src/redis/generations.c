@@ -7,7 +7,7 @@
 
 /* How old a sample may be. */
 #define SAMPLE_AGE (60 * CLOCK_SECOND)
-/* A sample that took longer is repeated, some times. */
+/* A sample that took longer than this is repeated some times. */
 #define SAMPLE_WIDTH CLOCK_SECOND
 #define SAMPLE_TRIES 3
 /* Two clocks differ by less than this share of the time between. */
@@ -42,7 +42,7 @@ number_of(const redisReply *word, uint64_t *number)
 	return number_digits(&at, NULL, INT64_MAX / 2000000, number);
 }
 
-/* Ask once, after all else is answered. */
+/* Ask the server for its time once, after all else is answered. */
 static int
 take_sample(struct generations *g, struct time_sample *sample,
     struct error *error)
@@ -232,7 +232,7 @@ generations_are_due(struct generations *g, struct error *error)
 		g->due = NULL;
 		return 1;
 	}
-	/* A reader waits for somebody who makes it. */
+	/* A reader makes nothing, and looks whether somebody has made it. */
 	shards = one(g, g->first);
 	return g->due != NULL ? 0 : with_key(&shards, "GET %s", error);
 }
@@ -272,7 +272,10 @@ generations_next(struct generations *g, int64_t number, struct shards *next,
 	if (!turn_goes_on(now, g->quarter, number))
 		return 0;
 	number++;
-	/* Those that are over meanwhile remember nothing for anybody. */
+	/*
+	 * Generations that are over meanwhile would remember nothing for
+	 * anybody.
+	 */
 	if (number < turn_first(now, g->quarter) - 4)
 		number = turn_first(now, g->quarter) - 4;
 	*next = one(g, number);

@@ -80,7 +80,7 @@ layout_bits(struct layout *layout, uint64_t capacity, double rate,
 	return 0;
 }
 
-/* The rate of a set of shards. */
+/* Return the error rate of one set of shards: that of a generation. */
 static double
 header_rate(const struct header *header)
 {

@@ -314,7 +314,9 @@ is_overdue(const struct net *net, struct node *node, struct error *error)
 		limit = net->patience;
 	if (!node_is_waiting(node))
 		return 0;
-	/* what came while nobody listened has yet to be read */
+	/*
+	 * Replies may have come while nobody listened, and have yet to be read.
+	 */
 	if (request->since == 0 ||
 	    clock_now() - net->listened > CLOCK_SECOND)
 		request->since = clock_now();
@@ -431,7 +433,7 @@ net_repeats(const struct net *net)
 
 /* Making requests */
 
-/* `bytes` is what the request begins with. */
+/* Begin a request whose first bytes are `bytes`. */
 static void
 start_request(struct net *net, unsigned slot, enum care care, redis_answer
     *function, void *context, size_t tag, sds bytes)
@@ -495,7 +497,7 @@ net_end(struct net *net, struct error *error)
 	return go_on(net, IN_FLIGHT_BYTES, error);
 }
 
-/* Keep the reply for the caller. */
+/* Keep a copy of the reply for the caller. */
 static int
 keep_reply(void *context, size_t tag, redisReply *reply,
     enum fate fate, struct error *error)
@@ -508,7 +510,7 @@ keep_reply(void *context, size_t tag, redisReply *reply,
 	if (reply == NULL)
 		return 0;
 	*copy = *reply;
-	/* Leave a reply that has nothing to free. */
+	/* The reply that is left here has nothing to free. */
 	*reply = (redisReply){ .type = REDIS_REPLY_NIL };
 	return 0;
 }

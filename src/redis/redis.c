@@ -28,7 +28,7 @@ static const struct filter_operations bloom, bits;
 
 /* Opening */
 
-/* Connect; NULL on failure, with `error` filled. */
+/* Connect to the server; NULL on failure, with `error` filled. */
 static struct remote *
 attach(const char *location, const struct filter_use *use,
     struct error *error)
@@ -54,7 +54,7 @@ detach(struct remote *remote)
 	free(remote);
 }
 
-/* May the filter be used so? */
+/* May the filter be used in this way? */
 static int
 check_use(struct remote *remote, const struct filter_use *use,
     struct error *error)
@@ -349,7 +349,7 @@ claim_next(struct shards *shards, const struct digest *digests, size_t n,
 	    selection.claimed, error);
 
 	for (size_t i = 0; i < selection.count; i++) {
-		/* Our claim stands in the generation before. */
+		/* The generation before has the claim, though not this one. */
 		if (selection.claimed[i] == CLAIMED_NOT)
 			selection.claimed[i] = CLAIMED_UNCERTAIN;
 	}

@@ -68,7 +68,7 @@ is_there(struct remote *remote, struct error *error)
 	return 0;
 }
 
-/* A shard is missing: say why. */
+/* Fill in why a shard is missing. */
 static void
 explain_missing(struct remote *remote, struct error *error)
 {
@@ -179,7 +179,9 @@ remote_describe(struct remote *remote)
 		layout_table(&shards->layout, &remote->stored.header, lines,
 		    table);
 	}
-	/* A window that was never used has none yet. */
+	/*
+	 * A window that was never used has no generations, and an empty table.
+	 */
 	if (g->count == 0)
 		layout_table(&remote->stored.shards.layout,
 		    &remote->stored.header, 0, table);

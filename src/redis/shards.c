@@ -145,7 +145,7 @@ shards_claim_failed(struct shards *shards, size_t first, size_t n,
 
 	if (fate == FATE_UNSENT)
 		claimed = CLAIMED_NOT;
-	/* An answer, if it is the only one. */
+	/* An error is an answer if it says that nothing was carried out. */
 	if (fate == FATE_ANSWERED && reply->type == REDIS_REPLY_ERROR &&
 	    cluster_refuses(reply->str))
 		claimed = CLAIMED_NOT;

@@ -147,7 +147,7 @@ design_bloom(const struct stored *stored, const char *key, struct found *new,
 	reply = net_call(stored->net, key, error, "INFO server");
 	if (reply == NULL)
 		return -1;
-	/* Its filters don't halve the rate. */
+	/* Valkey's filters do not halve the error rate for their next layer. */
 	valkey = reply->type != REDIS_REPLY_STRING ||
 	    strstr(reply->str, "valkey_version") != NULL;
 	freeReplyObject(reply);
@@ -180,7 +180,7 @@ stored_design(struct stored *stored, const struct filter_design *design,
 	header->version_to_write = FORMAT_VERSION;
 	if (os_random(header->id, sizeof header->id, error) < 0)
 		return -1;
-	/* Which kind of shards can the server have? */
+	/* The answer tells which kind of shards the server can have. */
 	layout_shard_key(key, stored->address.name, header->id,
 	    LAYOUT_NO_GENERATION, 0);
 	reply = net_call(stored->net, key, error, "BF.MEXISTS %s x", key);
@@ -213,7 +213,9 @@ each_found(struct stored *stored, const struct found *found, shards_one *make,
 	shards = shards_of_found(stored, found);
 	if (found->header.window.kind == WINDOW_NONE)
 		return shards_each(&shards, make, error);
-	/* The shards of a generation always expire. */
+	/*
+	 * The shards of a generation always expire, so only deleting is needed.
+	 */
 	if (make != shards_delete)
 		return 0;
 	generations_begin(&generations, &shards, &found->header.window);
@@ -327,7 +329,7 @@ stored_make(struct stored *stored, int replace,
 	struct found before;
 	int result;
 
-	/* Before shards are made: is the name free? */
+	/* Look whether the name is free before any shard is made. */
 	if (stored_find(stored, &before, error) < 0)
 		return -1;
 	if (before.exists && !replace)
@@ -335,7 +337,10 @@ stored_make(struct stored *stored, int replace,
 	if (may_keep(stored, error) < 0 || stored_design(stored, design,
 	    error) < 0)
 		return -1;
-	/* Generations are made when they are due. */
+	/*
+	 * Generations are made only when they are due, so there are no shards
+	 * yet.
+	 */
 	if (stored->header.window.kind != WINDOW_NONE)
 		return publish_header(stored, replace, error);
 	result = shards_each(&stored->shards, stored->shards.kind->make, error);

@@ -23,7 +23,9 @@ buffer_free(struct buffer *buffer)
 void
 buffer_put(struct buffer *b, const void *data, size_t nbytes)
 {
-	/* moves no more bytes than were sent, however slowly they are sent */
+	/*
+	 * It moves no more bytes than were sent, however slowly they are sent.
+	 */
 	if (b->capacity - b->end < nbytes && b->start > 0 &&
 	    b->start >= buffer_bytes(b)) {
 		memmove(b->data, b->data + b->start, b->end - b->start);

@@ -220,7 +220,7 @@ catalog_open(const struct serve_settings *settings, struct leases *leases,
 		goto fail;
 	return catalog;
 fail:
-	/* why it could not be opened is what is told */
+	/* The caller is told why the catalog could not be opened. */
 	catalog_close(catalog, error_ignored());
 	return NULL;
 }
@@ -265,7 +265,7 @@ catalog_find(struct catalog *catalog, struct bytes name)
 	if (served == NULL || !is_named(served, name))
 		served = served_by_name(catalog, name);
 	if (served == NULL && catalog_is_name(name)) {
-		/* it may be new in the directory */
+		/* The file may be new in the directory. */
 		snprintf(file, sizeof file, "%.*s" SUFFIX, (int)name.nbytes,
 		    (const char *)name.data);
 		if (fstatat(catalog->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -351,7 +351,10 @@ catalog_remove(struct catalog *catalog, struct bytes name,
 
 	if (served == NULL || served_look(served, 1) > 0)
 		return 1;
-	/* what is locked by another run, or no filter, is not ours */
+	/*
+	 * A file that another run has locked, or that is no filter, is not
+	 * ours.
+	 */
 	if (served->filter == NULL)
 		return error_set(error, STATUS_FAILED, "%s", served->reason);
 	journal = journal_name(served->path);
@@ -382,6 +385,6 @@ catalog_list(struct catalog *catalog)
 		else
 			i++;
 	}
-	/* what can't be read now is in the catalog as it was */
+	/* What cannot be read now stays in the catalog as it was. */
 	read_directory(catalog, error_ignored());
 }

@@ -25,7 +25,7 @@
 
 #include "base/error.h"
 
-/* Together 17 minutes. */
+/* The wheel has a bucket for each quarter of a second, 17 minutes together. */
 #define BUCKETS 4096
 #define NONE UINT32_C(0)
 /* How often expired leases of a lessor are reported, in seconds. */
@@ -226,7 +226,7 @@ enter_bucket(struct leases *leases, uint32_t i)
 
 /* --- the table */
 
-/* Digests look random: these bits choose a chain evenly. */
+/* Digests look random, so these bits choose a chain evenly. */
 static uint32_t *
 chain_of(const struct leases *leases, struct digest digest)
 {
@@ -296,7 +296,7 @@ free_lost_places(struct leases *leases, uint32_t count)
 	}
 }
 
-/* Its deadline has come. */
+/* Drop a lease whose deadline has come. */
 static void
 drop_ended(struct leases *leases, uint32_t i)
 {
@@ -401,7 +401,7 @@ leases_renew(struct leases *leases, uint32_t lessor, struct digest digest,
 	return 1;
 }
 
-/* How many leases have ended like this. */
+/* Return the counter of leases that ended like this. */
 static uint64_t *
 counter_of(struct leases *leases, enum lease_end how)
 {

@@ -46,7 +46,10 @@ remember(struct lessor_share *share, size_t i, struct error *error)
 	share->marked++;
 	if (digest_is_none(*digest))
 		return RESULT_NEW;
-	/* a window that moves on forgets lines, and then there is room */
+	/*
+	 * A window that moves on forgets lines, which can make room for this
+	 * one.
+	 */
 	while ((answer = served_reserve(share->served, 1, &room,
 	    error)) == ROOM_AGAIN) {
 		if (look_items_up(share, i, share->count - i, error) < 0)
@@ -122,7 +125,7 @@ add_item(struct lessor_share *share, size_t i, struct error *error)
 		result = (int)lease(share, i, error);
 	else
 		result = remember(share, i, error);
-	/* a commit that fails leaves the lease as it was */
+	/* A commit that fails leaves the lease as it was. */
 	if (share->left[i] > 0 && (result == RESULT_NEW ||
 	    result == RESULT_SEEN))
 		leases_end(share->leases, share->served->lessor,
@@ -219,7 +222,10 @@ undo(struct lessor_share *share, size_t i)
 void
 lessor_undo(struct lessor_share *share)
 {
-	/* the last one first: so its lease finds its place again */
+	/*
+	 * The last item is undone first, so that each lease gets its place
+	 * back.
+	 */
 	for (size_t i = share->count; i-- > 0; )
 		undo(share, i);
 }

@@ -47,7 +47,7 @@ failed(const char *text, struct error *error)
 	    strerror(errno));
 }
 
-/* Fill in what the socket knows about itself. */
+/* Fill in the address and the kind of a socket, which it knows itself. */
 static int
 describe_socket(struct listener *listener)
 {
@@ -167,7 +167,7 @@ listen_unix(struct listeners *listeners, const char *text, mode_t mode,
 	listener->fd = os_socket(AF_UNIX, SOCK_STREAM, 0);
 	if (listener->fd < 0)
 		return failed(text, error);
-	/* its file never has another mode */
+	/* With this umask, the socket's file never has another mode. */
 	old = umask(~mode & 0777);
 	result = bind(listener->fd, name, sizeof address);
 	if (result < 0 && errno == EADDRINUSE) {

@@ -89,7 +89,7 @@ delete_filter(struct service *service, const struct request *request,
 	struct error error = { 0 };
 	int result;
 
-	/* a time of 0 comes from older clients */
+	/* Older clients add a time of 0 to delete. */
 	if (!catalog_is_name(request->key) ||
 	    (request->value.nbytes > 0 && !bytes_are(request->value, "0"))) {
 		put_refusal(replies, "delete takes the name of a whole filter");
@@ -231,7 +231,7 @@ refusal(struct service *service, const struct request *request, struct bytes
 		return TOO_LONG;
 	if (!divided && request->verb != VERB_SET)
 		return NOT_A_KEY;
-	/* a time of 0 comes from older clients */
+	/* Older clients add a time of 0 to delete. */
 	if (request->verb == VERB_DELETE && request->value.nbytes > 0 &&
 	    !bytes_are(request->value, "0"))
 		return "CLIENT_ERROR delete takes no time";
@@ -251,7 +251,7 @@ has_value(const struct request *request)
 	    request->verb == VERB_REPLACE;
 }
 
-/* What the operation for a request does. */
+/* Set what the operation for a request does. */
 static void
 set_action(struct service *service, const struct request *request,
     struct operation *o)
@@ -304,7 +304,7 @@ add_key(struct client *client, const struct request *request, int several)
 	sweep_add(service->sweep, client, &o);
 }
 
-/* Is it about the server or a whole filter? */
+/* Is the request about the server or a whole filter? */
 static int
 is_alone(const struct service *service, const struct request *request)
 {

@@ -34,7 +34,7 @@ stats_server(const struct service *service, struct buffer *replies)
 	const struct {
 		const char *name;
 		uint64_t value;
-	} rest[] = { /* memcached's; most of them have no meaning here */
+	} rest[] = { /* names of memcached's; most have no meaning here */
 		{ "cmd_flush", 0 },
 		{ "cmd_touch", c->touch_hits + c->touch_misses },
 		{ "cmd_meta", 0 },
@@ -135,10 +135,10 @@ put_figures(struct filter *filter, struct buffer *replies)
 	put_real(replies, "error_rate", header->error_rate);
 	put_real(replies, "error_rate_now",
 	    estimate_error_rate(filter, SAMPLE_PAGES));
-	if (!(lines < 1e18)) /* no number, if every bit is set */
+	if (!(lines < 1e18)) /* if every bit is set, this is no number */
 		lines = 0;
 	put_count(replies, "lines", (uint64_t)llround(lines));
-	/* as planned, even if it may be overfilled */
+	/* Tell the room as planned, also of a filter that may be overfilled. */
 	put_count(replies, "room", table_room(table, GROWTH_FAIL));
 	put_count(replies, "bytes", filter_bytes(filter));
 	put_real(replies, "bits_per_line",
@@ -220,7 +220,10 @@ memcached_stats(struct service *service, const struct request *request,
 	} else if (!bytes_are(request->key, "slabs") && !bytes_are(request->key,
 	    "items") && !bytes_are(request->key, "conns") &&
 	    !bytes_are(request->key, "cachedump")) {
-		/* short, since libmemcached's tool has 80 bytes for it */
+		/*
+		 * The line is short, since libmemcached's tool has 80 bytes for
+		 * it.
+		 */
 		buffer_line(replies, "CLIENT_ERROR stats takes blooms, bloom"
 		    " NAME, settings or reset");
 		return;

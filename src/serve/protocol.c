@@ -33,8 +33,8 @@ struct row {
 	 * this is no request, so hang up.
 	 */
 	size_t (*parse)(struct line *line, struct request *request);
-	unsigned least;    /* words, with the verb */
-	const char *reply; /* why it is refused */
+	unsigned least;    /* how many words there must be, with the verb */
+	const char *reply; /* the reply to a line with fewer */
 };
 
 static void
@@ -112,7 +112,7 @@ skip_value(struct line *line, int64_t length)
 	line->protocol->skip = (uint64_t)length;
 }
 
-/* "VERB KEY FLAGS TIME LENGTH [noreply]" and a value. */
+/* Parse "VERB KEY FLAGS TIME LENGTH [noreply]", which a value follows. */
 static size_t
 parse_storage(struct line *line, struct request *request)
 {
@@ -157,7 +157,7 @@ parse_storage(struct line *line, struct request *request)
 	return nbytes + (size_t)end;
 }
 
-/* Up to two words after the verb, and "noreply". */
+/* Parse up to two words after the verb, and "noreply". */
 static size_t
 parse_words(struct line *line, struct request *request)
 {
@@ -188,7 +188,7 @@ parse_words(struct line *line, struct request *request)
 	return 0;
 }
 
-/* "verbosity LEVEL [noreply]" */
+/* Parse "verbosity LEVEL [noreply]". */
 static size_t
 parse_verbosity(struct line *line, struct request *request)
 {
@@ -201,7 +201,7 @@ parse_verbosity(struct line *line, struct request *request)
 	return 0;
 }
 
-/* "touch KEY TIME [noreply]" */
+/* Parse "touch KEY TIME [noreply]". */
 static size_t
 parse_touch(struct line *line, struct request *request)
 {
@@ -284,7 +284,7 @@ line_bytes_max(const struct protocol_limits *limits, const uint8_t *data,
 {
 	size_t most = limits->key + LINE_REST;
 
-	/* one with many keys may have as many as fit into a value */
+	/* The keys of a get may be as long, together, as a value. */
 	if (nbytes >= 3 && memcmp(data, "get", 3) == 0)
 		most += limits->value;
 	return most;
@@ -334,7 +334,8 @@ protocol_next(struct protocol *protocol, const struct protocol_limits *limits,
 	if (protocol->state == PROTOCOL_SKIP_VALUE) {
 		at = protocol->skip < nbytes ? (size_t)protocol->skip : nbytes;
 		protocol->skip -= at;
-		if (protocol->skip == 0) /* then its line, whatever it is */
+		/* What is left of the line is skipped, too. */
+		if (protocol->skip == 0)
 			protocol->state = PROTOCOL_SKIP_LINE;
 	}
 	if (protocol->state == PROTOCOL_SKIP_LINE) {

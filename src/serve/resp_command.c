@@ -190,7 +190,7 @@ resp_put_failure(struct buffer *to, const struct operation *o,
 	return 1;
 }
 
-/* The array of replies to subkeys is complete. */
+/* Put the array of replies to subkeys, which is complete. */
 static void
 put_collected_array(struct resp *resp)
 {
@@ -208,12 +208,13 @@ static int
 put_boolean(struct resp *resp, struct buffer *to, const struct operation *o,
     const struct outcome *outcome)
 {
-	/* by version of the protocol */
+	/* the first index is the version of the protocol */
 	static const char lines[2][2][5] = {
 		{ ":0\r\n", ":1\r\n" }, { "#f\r\n", "#t\r\n" } };
 	int asks = o->action == ACTION_LOOK;
 
-	if (outcome_is_settled(o, outcome)) /* asked here, as mostly it isn't */
+	/* Mostly it is not settled: ask here, and spare a call. */
+	if (outcome_is_settled(o, outcome))
 		return resp_put_failure(to, o, outcome);
 	buffer_put(to, lines[resp->resp3][outcome->seen == asks], 4);
 	return 0;
@@ -230,7 +231,8 @@ resp_answer(struct client *client, const struct operation *o,
 		o->put(resp, o, outcome);
 	} else if (o->array == 0) {
 		put_boolean(resp, &client->replies, o, outcome);
-	} else if (resp->array_failed != o->array) { /* else it ended before */
+	} else if (resp->array_failed != o->array) {
+		/* The array goes on, since no item of it has failed before. */
 		resp->array_count++;
 		failed = put_boolean(resp, &resp->array, o, outcome);
 		if (failed)

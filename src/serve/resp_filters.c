@@ -199,7 +199,11 @@ filters_take_subkey(struct resp *resp, struct bytes subkey)
 		o.action = ACTION_LOOK;
 	if (command->array) {
 		if (resp->array_closed || resp->array_failed == resp->number)
-			return; /* an item before this one has failed */
+			/*
+			 * An item that failed before this one has ended the
+			 * array.
+			 */
+			return;
 		o.array = resp->number;
 		o.ends_array = resp->kept + resp->items + 1 == resp->count;
 	}
@@ -329,7 +333,10 @@ filters_delete_key(struct resp *resp, struct bytes name)
 
 	if (resp_return_lease(resp, name) || !resp_may(resp, VERB_DELETE))
 		return;
-	/* Requests of other clients may refer to it. */
+	/*
+	 * Requests of other clients that refer to the filter are answered
+	 * first.
+	 */
 	sweep_run(resp->client->service->sweep);
 	if (catalog_find(resp->client->service->catalog, name) == NULL)
 		return;
@@ -382,7 +389,8 @@ filters_scan(struct resp *resp)
 		else if (!resp_is(resp, i, "TYPE"))
 			resp_refuse(resp, "ERR syntax error");
 		else if (strcasecmp(value, TYPE_NAME) != 0)
-			pattern = ""; /* no name */
+			/* Filters have only this type, so no name matches. */
+			pattern = "";
 	}
 	if (resp->refusal != NULL)
 		return;

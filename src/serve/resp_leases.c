@@ -70,7 +70,7 @@ put_one_if_leased(struct resp *resp, const struct operation *o,
 		resp_put_integer(resp, (uint64_t)outcome->leased);
 }
 
-/* Seconds, rounded as Redis does. */
+/* Put the time left in seconds, rounded as Redis does it. */
 static void
 put_time_left(struct resp *resp, const struct operation *o,
     const struct outcome *outcome)
@@ -85,7 +85,7 @@ put_time_left(struct resp *resp, const struct operation *o,
 		    ":-2");
 }
 
-/* DEL replies at its end, with the sum. */
+/* Add to the sum with which DEL replies at its end. */
 static void
 add_to_sum(struct resp *resp, const struct operation *o,
     const struct outcome *outcome)
@@ -124,7 +124,9 @@ add_operation(struct resp *resp, struct operation *o)
 {
 	static const char padding[LOOPS_PADDING];
 
-	/* behind the subkey, which is hashed before this function returns */
+	/*
+	 * The hash reads beyond the subkey, which is hashed in this function.
+	 */
 	buffer_put(&resp->text, padding, sizeof padding);
 	o->served = find_filter(resp, resp_kept(resp, 1), &o->subkey);
 	if (o->served == NULL)

@@ -187,7 +187,7 @@ resp_free(struct resp *resp)
 	free(resp);
 }
 
-/* The longest word. */
+/* Return how long a word may be. */
 static size_t
 longest(const struct resp *resp)
 {
@@ -210,7 +210,7 @@ queue_word(struct resp *resp, const struct resp_word *word)
 		return;
 	}
 	if (resp->queue_failed)
-		return; /* EXEC will carry out none */
+		return; /* EXEC will carry out none of the requests. */
 	if (buffer_bytes(&resp->queue) + word->bytes.nbytes >
 	    SERVE_QUEUE_VALUES * longest(resp)) {
 		resp_refuse(resp, "ERR the requests after MULTI are too long"
@@ -243,7 +243,7 @@ begin_request(struct resp *resp, const struct resp_word *word)
 {
 	const struct resp_command *command = resp->command;
 
-	/* in a pipeline, it is mostly the command of the request before */
+	/* In a pipeline, the command is mostly that of the request before. */
 	if (command == NULL || !resp_command_is(command, word->bytes))
 		command = resp_command_find(word->bytes,
 		    resp->client->service->leases != NULL);
@@ -284,7 +284,7 @@ take_word(struct resp *resp, const struct resp_word *word)
 	    resp->client->service->settings->limits.key;
 
 	if (!is_kept(resp, word->index)) {
-		/* an item that is too long has no bytes */
+		/* An item that is too long arrives without its bytes. */
 		command->item(resp, word->bytes);
 		resp->items++;
 		return;
@@ -299,7 +299,7 @@ take_word(struct resp *resp, const struct resp_word *word)
 		resp->ends[resp->kept++] = resp->text.end;
 		buffer_put(&resp->text, "", 1);
 	}
-	/* have all words to be kept been kept? */
+	/* The command begins when all words that are kept have arrived. */
 	if (resp->refusal == NULL && command->begin != NULL &&
 	    (word->index + 1 == resp->count || !is_kept(resp, word->index + 1)))
 		command->begin(resp);
@@ -383,7 +383,10 @@ resp_take(struct client *client, const uint8_t *data, size_t nbytes, int *more)
 		client_pause(client);
 	}
 	if (buffer_bytes(&resp->queue) == LOOPS_PADDING) {
-		/* operations may point to it */
+		/*
+		 * Operations may point to the queue, so they are carried out
+		 * first.
+		 */
 		resp_answer_earlier(resp);
 		free_queue(resp);
 	}

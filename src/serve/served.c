@@ -97,7 +97,7 @@ enter_list(struct served *served)
 	pool->newest = served;
 }
 
-/* No room could be made. */
+/* Note that no room could be made, and why. */
 static void
 note_no_room(struct served *served, const struct error *why)
 {
@@ -108,7 +108,7 @@ note_no_room(struct served *served, const struct error *why)
 	served->no_room_until = clock_now() + TRY_AGAIN;
 }
 
-/* Could no room be made a moment ago? */
+/* Did an attempt to make room fail a moment ago? */
 static int
 has_no_room(const struct served *served)
 {
@@ -213,7 +213,7 @@ bytes_announced(const struct header *header)
 		.error_rate = header->error_rate,
 		.fixed = header->growth != GROWTH_GROW };
 
-	/* a header that can't be solved announces nothing */
+	/* No size is announced for a header that cannot be solved. */
 	if (header->window.kind == WINDOW_NONE ||
 	    window_solve(&sizing, &header->window, error_ignored()) < 0)
 		return 0;
@@ -253,7 +253,7 @@ start_served(struct served *served, const struct filter_design *design,
 	served->stored = 0;
 	served->next = (struct layer_entry){ 0 };
 	if (take_recipe(served, error) < 0) {
-		/* the first error is the one to be told */
+		/* The caller is told the first error. */
 		close_filter(served, error_ignored());
 		return -1;
 	}
@@ -287,7 +287,7 @@ tell_lost(const struct served *served, enum filter_state state)
 	    why, served->stored);
 }
 
-/* Was its file looked at in this second? */
+/* Was the file of the filter looked at in this second? */
 static int
 is_known(const struct served *served)
 {
@@ -304,7 +304,7 @@ close_unless_current(struct served *served)
 	if (state == FILTER_REPLACED || state == FILTER_OVERWRITTEN)
 		tell_lost(served, state);
 	served->stored = 0;
-	/* what its new file lacks was told */
+	/* The log has said which subkeys the new file lacks. */
 	if (state != FILTER_CURRENT)
 		close_filter(served, error_ignored());
 }
@@ -320,7 +320,8 @@ served_look(struct served *served, int now)
 		enter_list(served);
 	}
 	if (served->slot >= 0)
-		return 0; /* a sweep has digests that only this filter knows */
+		/* This sweep has digests that only this filter knows. */
+		return 0;
 	if (!now && is_known(served))
 		return 0;
 	served->looked = served->pool->second;
@@ -423,7 +424,7 @@ is_within_limit(struct served *served, uint64_t lines)
 	    served->next_after.offset == last->offset &&
 	    served->next_after.created == last->created;
 
-	/* takes long; if it fails, growth says why */
+	/* Solving takes long, so it is done ahead; growth tells if it fails. */
 	if (!known && growth_layer(served->filter, table, lines, UINT64_MAX,
 	    &served->next, error_ignored()) == 0) {
 		served->next_after = *last;

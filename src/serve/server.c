@@ -113,7 +113,7 @@ unread_limit(const struct client *c)
 	return limit;
 }
 
-/* Are enough replies waiting? */
+/* Does the client have at least `limit` bytes of replies that wait? */
 static int
 is_full(struct client *c, uint64_t limit)
 {
@@ -126,7 +126,8 @@ is_full(struct client *c, uint64_t limit)
 static void
 refuse_request(struct client *c)
 {
-	sweep_run(c->service->sweep); /* it writes the replies before this */
+	/* the sweep writes the replies that come before */
+	sweep_run(c->service->sweep);
 	if (c->resp != NULL)
 		buffer_line(&c->replies, "-OOM " SERVE_WAITING_TOO_MUCH);
 	else
@@ -159,7 +160,7 @@ take_requests(struct client *c, const uint8_t *data, size_t nbytes)
 	if (c->state == CLIENT_OPEN && nbytes - at > SMALL_BYTES &&
 	    clients_wait_too_much(c->service))
 		refuse_request(c);
-	/* requests may point to the bytes that are moved now */
+	/* Requests may point to the bytes that are moved below. */
 	if (data == c->kept || c->state == CLIENT_PAUSED)
 		sweep_run(c->service->sweep);
 	keep_rest(c, data + at, nbytes - at);
@@ -318,7 +319,7 @@ touch(struct client *c)
 	c->service->touched = c;
 }
 
-/* Where a client is counted. */
+/* Return the counter that counts this client. */
 static uint64_t *
 count_of(struct client *c)
 {
@@ -354,7 +355,7 @@ on_ready(evutil_socket_t fd, short what, void *argument)
 	if (what & EV_READ)
 		read_client(c);
 	else if (what == EV_TIMEOUT && c->state == CLIENT_ENDED)
-		client_break(c); /* it doesn't read its last replies */
+		client_break(c); /* the client does not read its last replies */
 	else if (what == EV_TIMEOUT)
 		client_end(c);
 	touch(c);
@@ -389,13 +390,15 @@ wait_for(struct client *c)
 	int sending = buffer_bytes(&c->replies) > 0;
 	int reading = client_goes_on(c);
 
-	/* one that is full isn't read until it has taken all replies */
+	/* A client that is full is not read until it has taken all replies. */
 	if (sending && (c->state == CLIENT_FULL || (c->state == CLIENT_HELD &&
 	    clients_wait_too_much(c->service))))
 		reading = 0;
 	want(c->writable, &c->writing, sending, idle);
 	want(c->readable, &c->reading, reading, idle);
-	/* its next requests are here already: no event will come */
+	/*
+	 * The next requests are here already, so no event would come for them.
+	 */
 	if (client_waits(c) && reading)
 		event_active(c->readable, EV_READ, 0);
 }
@@ -449,7 +452,8 @@ set_tcp_options(int fd)
 static void
 turn_away_at_once(int fd)
 {
-	uint8_t sent[4096]; /* unread bytes would reset the connection */
+	/* read, since unread bytes would reset the connection */
+	uint8_t sent[4096];
 	struct buffer replies = { 0 };
 
 	if (recv(fd, sent, sizeof sent, MSG_DONTWAIT) > 0) {
@@ -743,7 +747,10 @@ server_run(const struct serve_settings *settings, struct error *error)
 			event_base_loop(service.base, EVLOOP_ONCE);
 			finish_sweep(&service);
 		}
-		/* else the signal would end what is still to be done */
+		/*
+		 * From now on a signal would only cut short what is still to be
+		 * done.
+		 */
 		signals_too_late();
 		say_farewell(&service);
 	}

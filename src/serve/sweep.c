@@ -220,7 +220,7 @@ static int
 finish_marks(struct sweep *sweep, struct share *share, struct filter *filter,
     int marked)
 {
-	/* marks survive the process without a sync (use.in_place) */
+	/* Without a sync, too, marks survive the process (use.in_place). */
 	if (marked && sweep->service->settings->sync &&
 	    filter_sync(filter, &share->error) < 0)
 		return -1;

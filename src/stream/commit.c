@@ -25,7 +25,7 @@ is_deferred(const struct run_plan *plan)
 
 /* --- before the first line */
 
-/* --sync: make what was written so far safe. */
+/* With --sync, bring to the disk what was written so far. */
 static int
 sync_output(void *context, struct error *error)
 {
@@ -36,7 +36,7 @@ sync_output(void *context, struct error *error)
 	return output_sync(&run->output, error);
 }
 
-/* --atomic: text that is appended to an output in the end. */
+/* With --atomic, put text aside that is appended to an output in the end. */
 static int
 divert(void *context, const struct output *out, const void *text,
     size_t nbytes, struct error *error)
@@ -63,8 +63,8 @@ hold_text(struct run *run, struct output *out, unsigned number)
 }
 
 /*
- * --atomic without a filter, and so without --tee: text is kept in a file
- * without a name.
+ * With --atomic, but without a filter (and so without --tee), keep text in a
+ * file without a name.
  */
 static int
 begin_spool(struct run *run, struct error *error)
@@ -135,7 +135,7 @@ begin_commitment(struct commitment *c, struct run *run)
 	}
 }
 
-/* Describe the file as it is now. */
+/* Describe the output's file, as it is now, for the journal. */
 static int
 describe_output(const struct output *out, struct journal_output *o,
     struct error *error)

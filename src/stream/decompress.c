@@ -11,14 +11,14 @@
 
 struct format_head {
 	const char *name;
-	const char *refusal;       /* NULL: it is understood, */
-	const struct codec *codec; /* NULL: it is refused */
+	const char *refusal;       /* why it is refused, or NULL */
+	const struct codec *codec; /* how it is read, or NULL */
 	size_t nbytes;
 	uint8_t bytes[HEAD_BYTES_MOST];
 	uint8_t ignored[HEAD_BYTES_MOST]; /* bits that may differ */
 };
 
-/* A format that isn't understood, and its program. */
+/* A format that is refused, with the name of the program that reads it. */
 #define REFUSED(name) (name), "it is compressed: pipe it through '" name \
 	" -dc', or read it as it is with --no-decompress", NULL
 
@@ -44,7 +44,7 @@ gzip_run(void *state, struct codec_io *io, const char **reason)
 	z_stream *z = state;
 	int result;
 
-	(void)reason; /* it is damaged */
+	(void)reason; /* Any failure of zlib means that the data are damaged. */
 	z->next_in = (Bytef *)(uintptr_t)io->in;
 	z->avail_in = (uInt)io->in_bytes;
 	z->next_out = io->out;
@@ -258,7 +258,10 @@ decompress_read(struct decompressor *d, uint8_t *data, size_t nbytes,
 				return -1;
 			break;
 		case CODEC_ENDS:
-			/* perhaps the next frame's beginning isn't read yet */
+			/*
+			 * Read on, since the beginning of a next frame may not
+			 * be here yet.
+			 */
 			if (read_packed(d, d->head->nbytes) < 0)
 				return -1;
 			if (!is_at_frame(d))

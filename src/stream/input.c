@@ -270,7 +270,7 @@ grow_chunk(struct chunk *chunk, size_t have, size_t nbytes)
 	    chunk->capacity));
 }
 
-/* What an attempt to read brought. */
+/* What came of an attempt to read. */
 enum got {
 	GOT_BYTES,
 	GOT_END,   /* the file has ended */
@@ -373,7 +373,8 @@ read_lines(struct input *in, uint8_t *data, size_t *have, size_t room,
 		break;
 	case GOT_ERROR:
 		close_file(in);
-		*have = 0; /* a line that was cut off */
+		/* The error has cut a line off, which is not handed out. */
+		*have = 0;
 		break;
 	}
 	*end = *have;

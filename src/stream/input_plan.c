@@ -21,7 +21,7 @@ input_name(const char *path)
 	return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-/* An input that is called - is standard input. */
+/* Look at an input; that with the name - is standard input. */
 static int
 stat_input(const char *path, struct stat *st)
 {
@@ -38,7 +38,7 @@ input_total(const struct inputs *plan)
 		struct stat st;
 
 		if (stat_input(plan->paths[i], &st) < 0)
-			continue; /* will be reported, and adds nothing */
+			continue; /* It will be reported when it is opened. */
 		if (!S_ISREG(st.st_mode))
 			return 0;
 		total += (uint64_t)st.st_size;
@@ -69,7 +69,7 @@ read_beginning(const char *path, uint8_t *data, size_t room, uint64_t *nbytes)
 		n = pread(fd, data, room, position);
 	if (fd > STDIN_FILENO)
 		close(fd);
-	/* files in /proc have a size of 0 */
+	/* Files in /proc have a size of 0, which tells nothing. */
 	if (n <= 0 || st.st_size <= position)
 		return 0;
 	*nbytes = (uint64_t)(st.st_size - position);

@@ -152,13 +152,16 @@ print_all(struct printing *p, struct error *error)
 	if (output_check(NULL, 0, &p->inputs, NULL, error) < 0 ||
 	    output_open(&p->output, NULL, 0, 0, error) < 0)
 		return -1;
-	/* Keys are lines, also those of CSV. */
+	/* The output has lines, also where the input has records of CSV. */
 	format.is_csv = 0;
 	output_append(&p->output, &format, p->plan->notice);
 	os_widen_pipe(p->output.fd);
 	job.output = p->output.fd;
 	if (pipeline_run(&job, &p->inputs, &done, error) < 0) {
-		/* The keys before the line that failed are printed. */
+		/*
+		 * The keys before the line that failed are printed
+		 * nevertheless.
+		 */
 		output_flush(&p->output, &p->buffer, error_ignored());
 		return -1;
 	}

@@ -102,7 +102,7 @@ open_uninterrupted(const char *path, int flags)
 
 	while ((fd = open(path, flags | O_CREAT | O_CLOEXEC | O_NOCTTY,
 	    0666)) < 0 && errno == EINTR && !signals_stop)
-		signals_take_figures(); /* there are none yet */
+		signals_take_figures(); /* There are no figures yet. */
 	return fd;
 }
 
@@ -123,7 +123,7 @@ open_in_place(const char *path, int is_regular)
 	return fd;
 }
 
-/* Set out->path. */
+/* Resolve the output's path, which must fit into a journal. */
 static int
 resolve(struct output *out, const char *path, struct error *error)
 {
@@ -132,12 +132,12 @@ resolve(struct output *out, const char *path, struct error *error)
 		return error_system(error, errno, path);
 	if (strlen(out->path) < JOURNAL_PATH_MAX)
 		return 0;
-	/* it has no lines yet */
+	/* The output has no lines yet that closing could lose. */
 	output_close(out, error_ignored());
 	return error_system(error, ENAMETOOLONG, path);
 }
 
-/* Will it be possible to make the file? */
+/* Can the file be made later? Its directory must be there. */
 static int
 check_directory(struct output *out, struct error *error)
 {
@@ -148,7 +148,8 @@ check_directory(struct output *out, struct error *error)
 	if (access(*directory == '\0' ? "/" : directory, W_OK | X_OK) < 0)
 		result = error_system(error, errno, out->name);
 	free(directory);
-	if (result < 0) /* it has no lines yet */
+	/* The output has no lines yet that closing could lose. */
+	if (result < 0)
 		output_close(out, error_ignored());
 	return result;
 }
@@ -184,7 +185,7 @@ output_open(struct output *out, const char *path, enum output_how how,
 	if (out->fd >= 0)
 		return 0;
 	error_system(error, errno, path);
-	/* it has no lines yet */
+	/* The output has no lines yet that closing could lose. */
 	output_close(out, error_ignored());
 	return -1;
 }

@@ -185,7 +185,7 @@ look_for_refused(struct sorter *sorter)
 	}
 }
 
-/* The parts of the lines that were split. */
+/* Find the parts of the lines that were split. */
 static void
 find_parts(struct sorter *sorter)
 {

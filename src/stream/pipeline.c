@@ -58,7 +58,8 @@ struct flow {
 	struct input *input;
 	struct lane lanes[PIPELINE_THREADS_MAX];
 	unsigned count;         /* lanes that have a worker */
-	pthread_mutex_t source; /* held by who takes chunks from the input */
+	/* held by the thread that takes chunks from the input */
+	pthread_mutex_t source;
 	uint64_t taken;         /* chunks so far; inside the source */
 	struct turns turns;     /* the order in which chunks were taken */
 	size_t chunk_bytes;
@@ -327,7 +328,7 @@ pipeline_run(const struct job *job, const struct inputs *inputs,
 	struct flow flow = { .job = job, .inputs = *inputs,
 		.source = PTHREAD_MUTEX_INITIALIZER, .turns = TURNS_BEGIN };
 
-	/* versions are chosen before there are threads */
+	/* The versions for this machine are chosen before there are threads. */
 	loops();
 	scan();
 	flow.inputs.notice = notice_in_turn;

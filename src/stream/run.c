@@ -44,7 +44,7 @@ has_output(const struct run_plan *plan)
 	return plan->print != PRINT_NOTHING && plan->to_command == NULL;
 }
 
-/* NULL is standard output. */
+/* Return the path of --duplicates, or NULL for standard output. */
 static const char *
 duplicates_path(const struct run_plan *plan)
 {
@@ -297,7 +297,7 @@ begin_notes(struct run *run, struct output *const outputs[], unsigned count)
 		free(files[i].path);
 }
 
-/* Outputs that are files are kept whole. */
+/* Let outputs that are files be kept whole. */
 static void
 append_to_outputs(struct run *run)
 {
@@ -318,7 +318,7 @@ append_to_outputs(struct run *run)
 	begin_notes(run, outputs, count);
 }
 
-/* Open where lines go. */
+/* Open the output of the lines: a file, a command or standard output. */
 static int
 open_line_output(struct run *run, struct error *error)
 {
@@ -435,7 +435,7 @@ finish_child(struct run *run, int result, struct error *error)
 		    &second);
 	if (failed == 0)
 		return result;
-	/* How the command ended explains the broken pipe. */
+	/* The status of the command explains why its pipe was broken. */
 	if (broken)
 		*error = second;
 	else

@@ -56,7 +56,10 @@ zstd_run(void *state, struct codec_io *io, const char **reason)
 	struct unzstd *u = state;
 
 	do {
-		/* the next part only, without the head of the block behind */
+		/*
+		 * Hand over only the next part, without the head of the block
+		 * behind it.
+		 */
 		size_t part = u->wanted > BLOCK_HEAD_BYTES ?
 		    u->wanted - BLOCK_HEAD_BYTES : u->wanted;
 		ZSTD_inBuffer in = { io->in, part < io->in_bytes ? part :

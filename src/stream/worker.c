@@ -98,7 +98,10 @@ worker_free(void *worker)
 static size_t
 sift(struct worker *w, size_t first, size_t n, struct key *keys, size_t kept)
 {
-	/* read once: the compiler can't know that the stores leave them */
+	/*
+	 * These are read once: the compiler must assume that the stores change
+	 * them.
+	 */
 	const unsigned part = w->run->recipe.part, parts = w->run->recipe.parts;
 	const int strict = w->run->plan->strict_part;
 	uint8_t *troubles = w->lines.troubles;
