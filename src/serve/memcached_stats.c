@@ -135,7 +135,8 @@ put_figures(struct filter *filter, struct buffer *replies)
 	put_real(replies, "error_rate", header->error_rate);
 	put_real(replies, "error_rate_now",
 	    estimate_error_rate(filter, SAMPLE_PAGES));
-	if (!(lines < 1e18)) /* if every bit is set, this is no number */
+	/* With every bit set, the estimate is infinite or no number. */
+	if (!(lines < 1e18))
 		lines = 0;
 	put_count(replies, "lines", (uint64_t)llround(lines));
 	/* Tell the room as planned, also of a filter that may be overfilled. */

@@ -33,8 +33,8 @@ struct row {
 	 * this is no request, so hang up.
 	 */
 	size_t (*parse)(struct line *line, struct request *request);
-	unsigned least;    /* how many words there must be, with the verb */
-	const char *reply; /* the reply to a line with fewer */
+	unsigned least;    /* least number of words, with the verb */
+	const char *reply; /* the reply to a line with fewer words */
 };
 
 static void

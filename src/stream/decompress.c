@@ -11,8 +11,8 @@
 
 struct format_head {
 	const char *name;
-	const char *refusal;       /* why it is refused, or NULL */
-	const struct codec *codec; /* how it is read, or NULL */
+	const char *refusal;       /* the reason for refusing it, or NULL */
+	const struct codec *codec; /* the codec that reads it, or NULL */
 	size_t nbytes;
 	uint8_t bytes[HEAD_BYTES_MOST];
 	uint8_t ignored[HEAD_BYTES_MOST]; /* bits that may differ */
