@@ -52,7 +52,8 @@
 struct piece {
 	const uint8_t *data;
 	size_t nbytes;
-	uint8_t ending[3];   /* written in front of it, to end a torn record */
+	uint8_t ending[NOTES_ENDING_MAX]; /* written in front of it, to end a
+			      * torn record */
 	size_t ending_bytes;
 	uint64_t begin;      /* offset at which it is written if nobody else
 			      * writes */

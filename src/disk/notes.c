@@ -25,12 +25,14 @@ enum {
 	VERSION = 1,
 	BEGIN_BYTES = 4 + FILTER_ID_BYTES,
 	FILE_HEAD_BYTES = 8 + 2 * 8,
-	NOTE_BYTES = 8 + 4 * 8,
+	NOTE_BYTES = 8 + 3 * 8,
 	PATH_MAX_BYTES = 4096,
 	NOTE_ROOM = FRAME_HEAD_BYTES + NOTE_BYTES,
-	/* Allocated at first; it doubles when a longer text needs it. */
-	FIRST_TEXT_BYTES = 4096
+	TEXT_BYTES_MIN = 4096
 };
+
+/* From the note to the end of the mapped file. */
+#define MAPPED_BYTES (NOTE_ROOM + NOTES_TEXT_MAX + NOTES_PADDING)
 
 /* The name of this user's notes about the filter; to be freed. */
 static char *
@@ -99,28 +101,39 @@ write_files(struct notes *notes, const uint8_t id[FILTER_ID_BYTES],
  * here and not SIGBUS later. Returns 0, or -1 with errno set.
  */
 static int
-allocate(struct notes *notes, size_t nbytes)
+allocate(const struct notes *notes, size_t nbytes)
 {
 	static const uint8_t zeros[4096];
-	int errnum = os_allocate(notes->fd, 0, nbytes);
+	const int errnum = os_allocate(notes->fd, 0, nbytes);
 
+	errno = errnum;
+	if (errnum != EOPNOTSUPP && errnum != EINVAL)
+		return errnum == 0 ? 0 : -1;
 	/* A file system that can't allocate gets zeros instead. */
-	for (size_t at = notes->allocated < notes->at ? notes->at :
-	    notes->allocated; (errnum == EOPNOTSUPP || errnum == EINVAL) &&
-	    at < nbytes;) {
-		size_t n = nbytes - at < sizeof zeros ? nbytes - at :
-		    sizeof zeros;
-
+	for (size_t at = notes->at, n; at < nbytes; at += n) {
+		n = nbytes - at < sizeof zeros ? nbytes - at : sizeof zeros;
 		if (io_pwrite(notes->fd, zeros, n, at) < 0)
 			return -1;
-		at += n;
-		if (at == nbytes)
-			errnum = 0;
 	}
-	errno = errnum;
-	if (errnum != 0)
-		return -1;
-	notes->allocated = nbytes;
+	return 0;
+}
+
+/*
+ * Make room for the text: if there is less on the disk, or files may not be so
+ * long, at least for a part of it. Returns 0, or -1 with errno set.
+ */
+static int
+make_text_room(struct notes *notes)
+{
+	size_t room = NOTES_TEXT_MAX;
+
+	while (allocate(notes, notes->at + NOTE_ROOM + room +
+	    NOTES_PADDING) < 0) {
+		room /= 2;
+		if (room < TEXT_BYTES_MIN)
+			return -1;
+	}
+	notes->text_room = room;
 	return 0;
 }
 
@@ -145,8 +158,8 @@ notes_begin(struct notes *notes, const char *filter,
 	if (notes->fd < 0 && errno == EEXIST && unlink(notes->path) == 0)
 		notes->fd = create_notes(notes->path);
 	if (notes->fd >= 0 && write_files(notes, id, files, count) == 0 &&
-	    allocate(notes, notes->at + NOTE_ROOM + FIRST_TEXT_BYTES) == 0)
-		page = mmap(NULL, notes->at + NOTE_ROOM + NOTES_TEXT_MAX,
+	    make_text_room(notes) == 0)
+		page = mmap(NULL, notes->at + MAPPED_BYTES,
 		    PROT_READ | PROT_WRITE, MAP_SHARED, notes->fd, 0);
 	if (page == MAP_FAILED) {
 		error_system(error, errno, notes->path);
@@ -154,44 +167,25 @@ notes_begin(struct notes *notes, const char *filter,
 		return -1;
 	}
 	notes->page = page;
-	signals_bus_range(page, notes->at + NOTE_ROOM + NOTES_TEXT_MAX,
-	    notes->path);
+	signals_bus_range(page, notes->at + MAPPED_BYTES, notes->path);
 	return 0;
 }
 
-/* Copy as much as is allocated of what is noted; returns how much that is. */
-static size_t
-copy_text(struct notes *notes, const void *ending, size_t ending_bytes,
-    const void *data, size_t nbytes)
+uint8_t *
+notes_text(const struct notes *notes)
 {
-	uint8_t *text = notes->page + notes->at + NOTE_ROOM;
-	size_t text_bytes = ending_bytes + nbytes, room;
-
-	if (text_bytes > NOTES_TEXT_MAX)
-		text_bytes = NOTES_TEXT_MAX;
-	room = notes->allocated - notes->at - NOTE_ROOM;
-	if (text_bytes > room) {
-		size_t wanted = 2 * room < text_bytes ? text_bytes : 2 * room;
-
-		if (wanted > NOTES_TEXT_MAX)
-			wanted = NOTES_TEXT_MAX;
-		if (allocate(notes, notes->at + NOTE_ROOM + wanted) < 0)
-			text_bytes = room;
-	}
-	if (text_bytes < ending_bytes)
-		return 0;
-	if (ending_bytes > 0)
-		memcpy(text, ending, ending_bytes);
-	memcpy(text + ending_bytes, data, text_bytes - ending_bytes);
-	return text_bytes;
+	if (notes->page == NULL || notes->text_room < NOTES_TEXT_MAX)
+		return NULL;
+	return notes->page + notes->at + NOTE_ROOM;
 }
 
 void
 notes_put(struct notes *notes, unsigned number, uint64_t begin,
     const void *ending, size_t ending_bytes, const void *data, size_t nbytes)
 {
-	uint8_t frame[NOTE_ROOM], *p = frame + FRAME_HEAD_BYTES;
-	size_t text_bytes;
+	uint8_t frame[NOTE_ROOM] = { 0 }, *p = frame + FRAME_HEAD_BYTES;
+	const size_t text_bytes = nbytes < notes->text_room ? nbytes :
+	    notes->text_room;
 
 	if (notes->page == NULL)
 		return;
@@ -199,13 +193,14 @@ notes_put(struct notes *notes, unsigned number, uint64_t begin,
 	 * What the note that is still there says has been written completely:
 	 * to that, its text doesn't matter any more.
 	 */
-	text_bytes = copy_text(notes, ending, ending_bytes, data, nbytes);
+	if (data != notes_text(notes))
+		memcpy(notes->page + notes->at + NOTE_ROOM, data, text_bytes);
 	le_put32(p, number);
-	le_put32(p + 4, 0);
+	p[4] = (uint8_t)ending_bytes;
+	memcpy(p + 5, ending, ending_bytes);
 	le_put64(p + 8, begin);
-	le_put64(p + 16, ending_bytes);
-	le_put64(p + 24, ending_bytes + nbytes);
-	le_put64(p + 32, text_bytes);
+	le_put64(p + 16, ending_bytes + nbytes);
+	le_put64(p + 24, text_bytes);
 	frame_seal(frame, FRAME_NOTE, NOTE_BYTES);
 	/* If a kill divides the copy, its checksum is wrong. */
 	memcpy(notes->page + notes->at, frame, sizeof frame);
@@ -216,7 +211,7 @@ notes_end(struct notes *notes, int keep)
 {
 	if (notes->page != NULL) {
 		signals_bus_forget(notes->page);
-		munmap(notes->page, notes->at + NOTE_ROOM + NOTES_TEXT_MAX);
+		munmap(notes->page, notes->at + MAPPED_BYTES);
 	}
 	if (notes->fd >= 0) {
 		if (!keep)
@@ -259,13 +254,18 @@ decode_file(const uint8_t *p, size_t nbytes, struct notes_file *file)
 	    nbytes - FILE_HEAD_BYTES));
 }
 
-/* Read the text of a note, which is behind its frame. */
+/* Read the text of a note: the ending, then what is behind the frame. */
 static int
-read_note_text(struct note_reader *reader, struct note *note)
+read_note_text(struct note_reader *reader, const uint8_t *ending,
+    size_t text_bytes, struct note *note)
 {
+	const size_t before = (size_t)note->ending;
+
+	note->text_bytes = before + text_bytes;
 	note->text = memory_or_die(malloc(note->text_bytes + 1));
-	return io_pread(reader->fd, note->text, note->text_bytes,
-	    reader->offset) == (ssize_t)note->text_bytes;
+	memcpy(note->text, ending, before);
+	return io_pread(reader->fd, note->text + before, text_bytes,
+	    reader->offset) == (ssize_t)text_bytes;
 }
 
 /* Decode the note, and take the file that it is about from `files`. */
@@ -274,19 +274,18 @@ decode_note(struct note_reader *reader, const uint8_t *p,
     struct notes_file files[], struct note *note)
 {
 	const uint32_t number = le_get32(p);
-	const uint64_t text_bytes = le_get64(p + 32);
+	const uint64_t text_bytes = le_get64(p + 24);
 
+	note->ending = p[4];
 	note->begin = le_get64(p + 8);
-	note->ending = le_get64(p + 16);
-	note->nbytes = le_get64(p + 24);
+	note->nbytes = le_get64(p + 16);
 	if (number >= NOTES_FILES || files[number].path == NULL ||
-	    text_bytes > NOTES_TEXT_MAX || text_bytes > note->nbytes ||
-	    note->ending > text_bytes)
+	    note->ending > NOTES_ENDING_MAX || text_bytes > NOTES_TEXT_MAX ||
+	    note->ending + text_bytes > note->nbytes)
 		return 0;
-	note->text_bytes = (size_t)text_bytes;
 	note->file = files[number];
 	files[number].path = NULL;
-	return read_note_text(reader, note);
+	return read_note_text(reader, p + 5, (size_t)text_bytes, note);
 }
 
 static int

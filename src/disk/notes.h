@@ -30,6 +30,10 @@
  * noted may be cut off. Longer pieces are better written in several writes.
  */
 #define NOTES_TEXT_MAX (128 * 1024)
+/* So many bytes behind notes_text may be overwritten, too. */
+#define NOTES_PADDING 128
+/* The most bytes that end another's torn record. */
+#define NOTES_ENDING_MAX 3
 
 /* One file that may be written to. */
 struct notes_file {
@@ -56,8 +60,9 @@ struct notes {
 	int fd;             /* -1: there are no notes */
 	char *path;         /* owned */
 	uint8_t *page;      /* the mapped file */
-	size_t allocated;   /* bytes of it that are on the disk */
 	size_t at;          /* offset of the note, behind the files */
+	size_t text_room;   /* bytes of text that there is room for on the
+			     * disk, at most NOTES_TEXT_MAX */
 };
 
 #define NOTES_NONE { .fd = -1 }
@@ -73,8 +78,15 @@ int notes_begin(struct notes *notes, const char *filter,
     unsigned count, struct error *error);
 
 /*
- * Note a write of `ending` and then `data` to file `number`, at offset `begin`,
- * before it begins.
+ * Where the bytes of the next write can be put together, so that notes_put need
+ * not copy them: NOTES_TEXT_MAX bytes, and the padding. NULL if there is no
+ * such place. What the last note says must have been written completely.
+ */
+uint8_t *notes_text(const struct notes *notes);
+
+/*
+ * Note a write of `ending`, of up to NOTES_ENDING_MAX bytes, and then `data` to
+ * file `number`, at offset `begin`, before it begins.
  */
 void notes_put(struct notes *notes, unsigned number, uint64_t begin,
     const void *ending, size_t ending_bytes, const void *data, size_t nbytes);

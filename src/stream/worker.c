@@ -6,6 +6,7 @@
 
 #include "base/signals.h"
 #include "bits/loops.h"
+#include "disk/notes.h"
 #include "filter/batch.h"
 #include "filter/early.h"
 #include "filter/filter.h"
@@ -13,9 +14,10 @@
 
 /*
  * Lines that do not lie side by side are copied, so that so many bytes of them
- * go out with one write.
+ * go out with one write: as many as can be noted.
  */
-#define COPY_BYTES (128 * 1024)
+#define COPY_BYTES NOTES_TEXT_MAX
+_Static_assert(OUTPUT_STEP <= NOTES_PADDING, "output_copy stays in the note");
 
 /*
  * A new filter in a file is enlarged after so many bytes of input: the larger
@@ -56,6 +58,7 @@ struct worker {
 				 * lines.starts */
 	struct output_lines copies; /* copies of lines on their way to an
 				     * output */
+	uint8_t *buffer;        /* their place, if they are not noted */
 };
 
 static void *
@@ -73,8 +76,9 @@ worker_new(void *context, struct chunk *chunk, size_t room)
 		    sizeof *w->numbers));
 	w->batch = batch_new(filter_batch_lines(run->filter));
 	w->batch->keep_none = run->recipe.keep_empty;
+	w->buffer = memory_or_die(malloc(COPY_BYTES + OUTPUT_STEP));
 	w->copies = (struct output_lines){ .room = COPY_BYTES,
-		.data = memory_or_die(malloc(COPY_BYTES + OUTPUT_STEP)) };
+		.data = w->buffer };
 	return w;
 }
 
@@ -87,7 +91,7 @@ worker_free(void *worker)
 	batch_free(w->batch);
 	free(w->digests);
 	free(w->numbers);
-	free(w->copies.data);
+	free(w->buffer);
 	free(w);
 }
 
@@ -320,6 +324,16 @@ write_marked(struct worker *w, struct output *output,
 	return output_flush(output, &w->copies, error);
 }
 
+/* Lines that are copied to where they are noted need not be copied again. */
+static uint8_t *
+place_of_copies(const struct worker *w, const struct output *output)
+{
+	const struct notes *notes = output->append.notes;
+	uint8_t *noted = notes == NULL ? NULL : notes_text(notes);
+
+	return noted == NULL ? w->buffer : noted;
+}
+
 /*
  * Write lines of the batch. *whole becomes how many new lines are among those
  * that were written.
@@ -335,6 +349,7 @@ write_lines(struct worker *w, struct output *output,
 	};
 	const uint64_t before = output->nbytes;
 
+	w->copies.data = place_of_copies(w, output);
 	if (writers[print](w, output, error) == 0) {
 		*whole = w->batch->new_count;
 		return 0;

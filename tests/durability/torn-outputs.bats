@@ -161,6 +161,39 @@ whole() {
 	done
 }
 
+@test "new lines that were gathered from among others are cut off, too" {
+	needs_preload
+	local bytes
+	sed p in >twice
+	for bytes in 1 35 4096 30001 70000 300001; do
+		rm -f seen out
+		torn_by_kill $bytes "$BLOOMDEDUP" -f seen twice >>out
+		[ "$(wc -c <out)" -eq $bytes ]
+		bloomdedup -f seen -q <<<another 2>err
+		is_message err 'cut back to its last whole line'
+		head -n "$(wc -l <out)" in | cmp - out
+		bloomdedup -f seen twice >>out 2>err
+		[ ! -s err ]
+		whole out
+	done
+}
+
+@test "a write that ends the torn record of another, and is torn itself" {
+	needs_preload
+	local bytes
+	# nothing, a quote, a newline, too, and something of the lines
+	for bytes in 0 1 2 3 40 70000; do
+		rm -f seen
+		printf 'f,"half' >out
+		torn_by_kill $bytes "$BLOOMDEDUP" --csv -f seen in >>out
+		[ "$(wc -c <out)" -eq $((7 + bytes)) ]
+		bloomdedup --csv -f seen in >>out 2>err
+		[ "$(head -n 1 out)" = 'f,"half"' ]
+		tail -n +2 out >lines
+		whole lines
+	done
+}
+
 @test "records of CSV, NUL, marks, headers and duplicates that a kill tore" {
 	needs_preload
 	{

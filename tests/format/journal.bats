@@ -89,10 +89,10 @@ assert not any(data[at:])'
 		assert (device, inode) == (state.st_dev, state.st_ino)
 		assert os.fsdecode(payload[24:]) == os.path.abspath("out")
 		kind, payload, at = frame(at)
-		assert (kind, len(payload)) == (8, 40)
-		number, zero, begin, ending, length, noted = \
-		    struct.unpack("<2I4Q", payload)
-		assert (number, zero, begin, ending) == (0, 0, 4, 0)
+		assert (kind, len(payload)) == (8, 32)
+		number, ending, end, begin, length, noted = \
+		    struct.unpack("<IB3s3Q", payload)
+		assert (number, ending, end, begin) == (0, 0, bytes(3), 4)
 		assert (length, noted, data[at:at + 4]) == (4, 4, b"two\n")
 	PYTHON
 	exec 9>&-
