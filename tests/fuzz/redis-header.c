@@ -15,6 +15,7 @@
 #include <math.h>
 #include <zlib.h>
 
+#include "../helpers/put_bytes.h"
 #include "fuzz.h"
 #include "base/le.h"
 #include "bits/sizing.h"
@@ -116,7 +117,7 @@ check_header(struct input_bytes *in)
 	while (in->nbytes > 0) {
 		size_t i = (size_t)take(in, 1) % FIELDS;
 
-		le_put(image + fields[i].offset, take_evil(in),
+		put_bytes(image + fields[i].offset, take_evil(in),
 		    fields[i].nbytes);
 	}
 	if (flags & 2)
