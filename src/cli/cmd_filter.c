@@ -101,7 +101,8 @@ how_to_go_on(const struct run_plan *plan)
 		    " --atomic, a run that stops remembers nothing";
 	if (plan->print == PRINT_NOTHING)
 		return "the same command goes on from there";
-	is_file = path_stat(plan->output, STDOUT_FILENO, &status) == 0 &&
+	/* What is not there yet will be a regular file. */
+	is_file = path_stat(plan->output, STDOUT_FILENO, &status) < 0 ||
 	    S_ISREG(status.st_mode);
 	/* What its reader does with the rest, such as >out.gz, nobody knows. */
 	if (!is_file || plan->to_command != NULL)

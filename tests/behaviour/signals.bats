@@ -258,18 +258,18 @@ stalled_output() {
 }
 
 # ctrl_c OPTION...: a run on a terminal reads 1,000 lines, of which 600 are new,
-# the last one among them, prints to `out` (by >>out, or REDIRECT), and is then
-# stopped as by Ctrl-C.
+# the last one among them, prints to `out` (by >>out, or REDIRECT), which is empty
+# or, with ABSENT, not there before, and is then stopped as by Ctrl-C.
 ctrl_c() {
 	cat >stopped <<-'END'
-		exec 3< <(seq 400; seq 600
-			until [ "$(wc -l <out)" -ge WANTED ]; do sleep 0.05; done
+		exec 4>/dev/null 3< <(seq 400; seq 600
+			until [ "$(cat out 2>&4 | wc -l)" -ge WANTED ]; do sleep 0.05; done
 			kill -INT $$
 			while kill -0 $$ 2>/dev/null; do sleep 0.05; done)
-		eval "exec \"\$@\" <&3 ${REDIRECT->>out}"
+		eval "exec \"\$@\" <&3 4>&- ${REDIRECT->>out}"
 	END
 	sed -i "s/WANTED/${WANTED:-600}/" stopped
-	: >out
+	[ -n "${ABSENT-}" ] || : >out
 	on_terminal "bash stopped $BLOOMDEDUP $*; true"
 	tr -d '\r' <terminal >said
 }
@@ -324,6 +324,15 @@ ctrl_c() {
 	bloomdedup create seen
 	REDIRECT='>out' ctrl_c -f seen -o /dev/stdout --overwrite
 	is_message said 'remembered; to go on from there, repeat the command with >>'
+	# a file that is not there yet
+	rm seen out
+	bloomdedup create seen
+	ABSENT=yes REDIRECT='' ctrl_c -f seen -o out --append
+	is_message said 'remembered; the same command goes on from there'
+	rm seen out
+	bloomdedup create seen
+	ABSENT=yes REDIRECT='' ctrl_c -f seen -o out
+	is_message said 'remembered; to go on from there, repeat the command with --append'
 	# the reader of a pipe may replace what it has written
 	rm seen
 	bloomdedup create seen
