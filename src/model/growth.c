@@ -46,6 +46,18 @@ next_capacity(const struct table *table, uint64_t wanted)
 	return capacity;
 }
 
+/*
+ * The shape of a later layer without a window. A line is looked up in all
+ * layers, so it may be some percent larger than a first one, if fewer cache
+ * lines a key are enough then: two at the default rate, in place of three.
+ */
+static int
+shape_later(struct geometry *geometry, uint64_t capacity, double rate,
+    struct error *error)
+{
+	return sizing_layer(geometry, capacity, rate, rate / 2, 0, error);
+}
+
 /* Without a window: the rate and the shape of the layer, the table's next. */
 static int
 shape_plain(const struct header *header, const struct table *table,
@@ -53,8 +65,8 @@ shape_plain(const struct header *header, const struct table *table,
 {
 	layer->error_rate = sizing_layer_rate(header->error_rate, 0,
 	    table->count);
-	return sizing_layer(&layer->geometry, layer->capacity,
-	    layer->error_rate, layer->error_rate, 0, error);
+	return shape_later(&layer->geometry, layer->capacity,
+	    layer->error_rate, error);
 }
 
 /*
@@ -165,7 +177,7 @@ growth_second_size(const struct sizing *first, uint64_t *bytes,
 
 	if (capacity < LAYER_LEAST)
 		capacity = LAYER_LEAST;
-	if (sizing_layer(&second, capacity, rate, rate, 0, error) < 0)
+	if (shape_later(&second, capacity, rate, error) < 0)
 		return -1;
 	*bytes = first->bytes + second.pages * PAGE_BYTES;
 	return 0;
