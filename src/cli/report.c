@@ -75,19 +75,6 @@ is_overfilled(const struct table *table)
 	return 0;
 }
 
-/* The lines that it was planned for, or that it was enlarged to since. */
-static uint64_t
-planned_lines(const struct filter *filter)
-{
-	uint64_t planned = filter_header(filter)->capacity;
-	uint64_t first = filter_table(filter)->layers[0].capacity;
-
-	/* In Redis, no layer is made for fewer than some thousand lines. */
-	if (filter_path(filter) == NULL)
-		return planned;
-	return planned > first ? planned : first;
-}
-
 /* Warnings about the filter at the end of a run. */
 static void
 warn(const struct run *run)
@@ -111,7 +98,7 @@ warn(const struct run *run)
 	    table->count > report.before.count && run->plan->filter != NULL) {
 		error_printf("%s: passed the %s lines that it was planned for"
 		    " and grew to %s", filter_name(f),
-		    number_format_count(a, planned_lines(f)),
+		    number_format_count(a, h->capacity),
 		    number_format_bytes(b, filter_bytes(f)));
 	}
 }

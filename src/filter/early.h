@@ -11,19 +11,19 @@
 struct filter;
 
 /*
- * Put a filter on top of *filter, which is new, in memory or in a file that is
- * not shared, has no window, and may grow. It keeps the digests that it marks,
- * for early_enlarge; filter_close closes both.
+ * *filter is new, not shared, has no window, and may grow. In memory, a filter
+ * is put on top of it, which keeps the digests that it marks, for
+ * early_enlarge; filter_close closes both. In a file it stays, and becomes
+ * larger when it is full: its second layer is for ten million lines.
  */
 void early_begin(struct filter **filter);
 
 /*
  * *filter, of early_begin, becomes one for ten million lines, with the same
- * hash and error rate, which remembers the same lines: in memory another one,
- * in a file the same one, as layers_enlarge says. If there is no room for it,
- * it becomes the one below, which grows when it has to. Nothing else may use
- * the filter meanwhile. Fails (-1, `error` filled) only if marks, or the table
- * of layers, cannot be written.
+ * hash and error rate, which remembers the same lines. If there is no room for
+ * it, it becomes the one below, which grows when it has to; so does one in a
+ * file. Nothing else may use the filter meanwhile. Fails (-1, `error` filled)
+ * only if marks cannot be written.
  */
 int early_enlarge(struct filter **filter, struct error *error);
 

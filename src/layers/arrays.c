@@ -83,6 +83,15 @@ arrays_add(struct arrays *a, const struct layer_entry *layer, int fresh,
 	return 0;
 }
 
+/* Not a large one: it may take longer than the lines of this run gain by it. */
+int
+arrays_fill(struct arrays *a, unsigned i, struct error *error)
+{
+	if (a->pages[i].count >= LARGE_PAGES)
+		return 0;
+	return pages_fill(&a->pages[i], error);
+}
+
 void
 arrays_drop(struct arrays *a, unsigned count)
 {

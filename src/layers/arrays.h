@@ -43,6 +43,12 @@ int arrays_add(struct arrays *arrays, const struct layer_entry *layer,
 void arrays_drop(struct arrays *arrays, unsigned count);
 
 /*
+ * Bring layer i, which was added as a fresh one, into memory: most of its pages
+ * will soon be needed. Nobody may have marked in it yet, nor do so meanwhile.
+ */
+int arrays_fill(struct arrays *arrays, unsigned i, struct error *error);
+
+/*
  * Prefetch like filter_prefetch; may run in parallel with all but arrays_drop.
  */
 void arrays_prefetch(const struct arrays *arrays, const struct digest *digests,

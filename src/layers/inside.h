@@ -38,6 +38,8 @@ struct layers {
 			      * name, if this run marks */
 	int name_is_due;     /* is the next look due once the input pauses? */
 	uint64_t max_bytes;
+	uint64_t large_capacity; /* the filter's with the next layer, if there
+				  * is room (layers_grow_large); or 0 */
 	uint64_t checksum_budget; /* bytes to be read for checksums */
 	int shared;          /* do other runs mark in the file at the same
 			      * time? */

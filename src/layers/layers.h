@@ -47,15 +47,11 @@ int layers_complete(struct filter *filter, int replace, int unsynced,
     struct error *error);
 
 /*
- * Make a new filter that holds only these digests one for `lines` lines. It has
- * no window, a file that is not shared, and one layer, which becomes larger:
- * the filter grows, and then the bits of the digests are set in one layer that
- * takes up the room of both, and replaces them. A crash leaves the two layers,
- * or the one, maybe with some of the old bits. If there is no room for that, on
- * the disk or in memory, it stays as it is.
+ * When the filter, which has a file that is not shared and no window, grows for
+ * the first time, the new layer makes its capacity so large; if there is no
+ * room for that, on the disk or in memory, the layer is like any other.
  */
-int layers_enlarge(struct filter *filter, uint64_t lines,
-    const struct digest *digests, size_t n, struct error *error);
+void layers_grow_large(struct filter *filter, uint64_t capacity);
 
 /*
  * Returns how many of the first layers in the file a reader left out because

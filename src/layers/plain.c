@@ -9,11 +9,6 @@
  * When it is done, the filter takes over what the thread changed (file.h,
  * slots.h) and the new layer, but keeps its own counters.
  *
- * A new filter whose input turns out to be large grows at once, and its two
- * layers become one, in the same place in the file. First the bits of all lines
- * are set there; when the table of layers has the one, pages of the first layer
- * are written anew, without the old bits.
- *
  * In a shared file, room is ours once the file's counters include it: a run
  * takes what it wants, and some more if layers are large, so that the table is
  * rarely written. Unused room is given back at the end; a kill wastes it.
@@ -21,15 +16,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/thread.h"
 #include "layers/inside.h"
-#include "layers/layers.h"
 #include "model/growth.h"
-
-/* Pages of a filter that becomes larger are written so many at a time. */
-#define PIECE_PAGES 1024
 
 struct layers_ahead {
 	pthread_t thread;
@@ -63,6 +53,30 @@ plain_prefetch(const struct filter *filter, const struct digest *digests,
 	arrays_prefetch(&layers_of_const(filter)->arrays, digests, n);
 }
 
+void
+layers_grow_large(struct filter *filter, uint64_t capacity)
+{
+	layers_of(filter)->large_capacity = capacity;
+}
+
+/* Append the large layer that was asked for. Returns 0 if there is no room. */
+static int
+append_large(struct layers *f, struct table *table)
+{
+	const uint64_t lines = f->large_capacity - table_capacity(table);
+	struct error *ignored = error_ignored();
+	struct layer_entry layer;
+
+	f->large_capacity = 0;
+	if (growth_layer(&f->filter, table, lines, f->max_bytes, &layer,
+	    ignored) < 0 || !pages_can_map(layer.geometry.pages) ||
+	    file_extend(&f->file, layer.offset, layer.geometry.pages *
+	    PAGE_BYTES, ignored) < 0)
+		return 0;
+	table->layers[table->count++] = layer;
+	return 1;
+}
+
 /* Append a layer at the end of the file. */
 static int
 append_layer(struct layers *f, struct table *table, uint64_t wanted,
@@ -70,6 +84,9 @@ append_layer(struct layers *f, struct table *table, uint64_t wanted,
 {
 	struct layer_entry layer;
 
+	if (f->large_capacity > table_capacity(table) + wanted &&
+	    append_large(f, table))
+		return 0;
 	if (growth_layer(&f->filter, table, wanted, f->max_bytes, &layer,
 	    error) < 0)
 		return -1;
@@ -212,6 +229,8 @@ plain_reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 {
 	struct layers *f = layers_of(filter);
 	int enough = table_room(&f->table, layers_growth(f)) >= wanted;
+	const unsigned layers = f->table.count;
+	enum room answer;
 
 	if (layers_begin_marking(f, error) < 0 ||
 	    plain_take_ahead(f, !enough, error) < 0)
@@ -229,99 +248,15 @@ plain_reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 		return reserve_shared(f, wanted, room, error);
 	if (layers_go_on_with_checksums(f, wanted, error) < 0)
 		return ROOM_SHORT;
-	return layers_make_room(f, wanted, append_layer, room, error);
-}
-
-/* Set the bits of a digest in a page. */
-static void
-mark_page(uint8_t page[PAGE_BYTES], const struct geometry *geometry,
-    struct digest digest)
-{
-	unsigned cache_lines[CACHE_LINES_MAX];
-	uint8_t *at[CACHE_LINES_MAX];
-
-	block_cache_lines(geometry, digest, cache_lines);
-	for (unsigned i = 0; i < geometry->cache_lines; i++)
-		at[i] = page + cache_lines[i] * CACHE_LINE_BYTES;
-	block_mark_cache_lines(geometry, digest, at);
-}
-
-/*
- * Write the first `count` pages of a filter's only layer with the bits of these
- * digests, and no others. Whatever stops it, a page has the bits of its lines.
- */
-static int
-rewrite_pages(struct layers *f, uint64_t count, const struct digest *digests,
-    size_t n, struct error *error)
-{
-	const struct layer_entry *layer = &f->table.layers[0];
-	uint8_t *pages = memory_or_die(aligned_alloc(CACHE_LINE_BYTES,
-	    PIECE_PAGES * PAGE_BYTES));
-	uint64_t number, some;
-	int result = 0;
-
-	for (uint64_t first = 0; first < count && result == 0; first += some) {
-		some = count - first < PIECE_PAGES ? count - first :
-		    PIECE_PAGES;
-		memset(pages, 0, PIECE_PAGES * PAGE_BYTES);
-		for (size_t i = 0; i < n; i++) {
-			block_pages(&layer->geometry, &digests[i], 1, &number);
-			if (number >= first && number < first + some)
-				mark_page(pages + (number - first) * PAGE_BYTES,
-				    &layer->geometry, digests[i]);
+	answer = layers_make_room(f, wanted, append_layer, room, error);
+	for (unsigned i = layers; i < f->table.count; i++) {
+		if (answer == ROOM_ENOUGH &&
+		    arrays_fill(&f->arrays, i, error) < 0) {
+			*room = 0;
+			answer = ROOM_SHORT;
 		}
-		result = file_write(&f->file, pages,
-		    (size_t)(some * PAGE_BYTES), layer->offset +
-		    first * PAGE_BYTES, error);
 	}
-	free(pages);
-	return result;
-}
-
-/*
- * The two layers of a filter that holds only these digests become one, for
- * `lines` lines.
- */
-static int
-join_layers(struct layers *f, uint64_t lines, const struct digest *digests,
-    size_t n, struct error *error)
-{
-	struct table next = { .count = 1, .layers = { f->table.layers[0] } };
-	struct layer_entry *joined = &next.layers[0];
-	const uint64_t first_pages = joined->geometry.pages;
-
-	joined->geometry.pages += f->table.layers[1].geometry.pages;
-	joined->capacity = lines;
-	/* For a moment, the arrays are those of both tables. */
-	if (arrays_add(&f->arrays, joined, 0, error_ignored()) < 0)
-		return 0;
-	if (arrays_mark(&f->arrays, f->table.count, digests, n,
-	    ARRAYS_PREFETCH, error) < 0 ||
-	    arrays_write_back(&f->arrays, 1, error) < 0 ||
-	    slots_publish(&f->slots, &next, error) < 0)
-		return -1;
-	arrays_drop(&f->arrays, f->table.count);
-	f->table = next;
-	return rewrite_pages(f, first_pages, digests, n, error);
-}
-
-int
-layers_enlarge(struct filter *filter, uint64_t lines,
-    const struct digest *digests, size_t n, struct error *error)
-{
-	struct layers *f = layers_of(filter);
-	const struct layer_entry *first = &f->table.layers[0];
-	uint64_t room;
-
-	/* Where there is no room for it, it grows when it has to. */
-	if (f->table.count != 1 || first->capacity >= lines ||
-	    !pages_can_map(2 * first->geometry.pages *
-	    (lines / first->capacity + 1)))
-		return 0;
-	/* A sync that failed is an error, whatever it says. */
-	if (plain_reserve(filter, lines - n, &room, error) != ROOM_ENOUGH)
-		return error_is_full(error) && f->file.unsafe == 0 ? 0 : -1;
-	return join_layers(f, lines, digests, n, error);
+	return answer;
 }
 
 /* An atomic mark takes several times as long as one of a run alone. */

@@ -115,8 +115,8 @@ layers_forget_checksum(struct layers *f, unsigned i)
 
 /*
  * Another run has written `newer`: it becomes our table. A window may have
- * moved, so that the first layers are others. Without a window, layers are
- * added, or two of them become one, but the file never becomes shorter.
+ * moved, so that the first layers are others; without a window, layers are only
+ * added.
  */
 static int
 take_newer(struct layers *f, const struct table *newer, struct error *error)
@@ -127,8 +127,7 @@ take_newer(struct layers *f, const struct table *newer, struct error *error)
 		same = newer->layers[i].offset == f->table.layers[i].offset &&
 		    geometry_is_same(&newer->layers[i].geometry,
 		    &f->table.layers[i].geometry);
-	if (!same && !layers_is_windowed(f) &&
-	    table_end(newer) < table_end(&f->table))
+	if (!same && !layers_is_windowed(f))
 		return error_set(error, STATUS_FAILED, "%s: it was overwritten"
 		    " by an older copy while it was in use", f->file.path);
 	if (!same)

@@ -234,16 +234,16 @@ choose_threads(const struct flow *flow)
 }
 
 /*
- * Work alone until *bytes, a member of the flow, says that the input has at
- * least `enough`. Returns 0 at its end.
+ * Work alone until *bytes, a member of the flow, says that the input is large.
+ * Returns 0 at its end.
  */
 static int
-work_alone(struct flow *flow, const uint64_t *bytes, uint64_t enough)
+work_until_large(struct flow *flow, const uint64_t *bytes)
 {
 	struct lane *first = &flow->lanes[0];
 	uint64_t number;
 
-	while (*bytes < enough) {
+	while (*bytes < LARGE_BYTES) {
 		if (!take_chunk(flow, &first->chunk, &number))
 			return 0;
 		do_chunk(first, number);
@@ -268,11 +268,10 @@ run_threads(struct flow *flow)
 
 	begin_lane(flow, 0);
 	flow->count = 1;
-	if (!work_alone(flow, &flow->bytes, LARGE_BYTES) ||
-	    !work_alone(flow, &flow->bytes, flow->job->alone_bytes))
+	if (!work_until_large(flow, &flow->bytes))
 		return;
 	tell_large(flow);
-	if (fixed == 0 && !work_alone(flow, &flow->full_bytes, LARGE_BYTES))
+	if (fixed == 0 && !work_until_large(flow, &flow->full_bytes))
 		return;
 	add_threads(flow, fixed > 0 ? fixed : choose_threads(flow));
 	work(&flow->lanes[0]);

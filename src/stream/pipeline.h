@@ -32,8 +32,6 @@ struct job {
 	 * program at the other end of a pipe that is read, or of `output`.
 	 */
 	unsigned threads;
-	uint64_t alone_bytes; /* one thread takes so much of the input before
-			       * is_large is called, or a little more */
 	int output;         /* the descriptor that the job writes to, or -1 */
 	size_t batch_lines; /* number of lines that are best finished
 			     * together */

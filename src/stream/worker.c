@@ -19,12 +19,6 @@
 #define COPY_BYTES NOTES_TEXT_MAX
 _Static_assert(OUTPUT_STEP <= NOTES_PADDING, "output_copy stays in the note");
 
-/*
- * A new filter in a file is enlarged after so many bytes of input: the larger
- * file costs more than few lines gain by it.
- */
-#define ENLARGE_BYTES (4 * 1024 * 1024)
-
 /* The input pauses if so long no more comes after its first lines: ms. */
 #define FIRST_PAUSE 50
 
@@ -766,12 +760,6 @@ worker_interrupted(void *context)
 	run->plan->report(run, MOMENT_INTERRUPTED);
 }
 
-static uint64_t
-alone_bytes(const struct run_plan *plan)
-{
-	return plan->enlarges && plan->filter != NULL ? ENLARGE_BYTES : 0;
-}
-
 /*
  * With a filter on a server, a run waits for round trips, and one thread puts
  * more lines into each.
@@ -795,7 +783,6 @@ worker_job(struct run *run)
 	run->tee.interrupted = worker_interrupted;
 	run->tee.context = run;
 	return (struct job){ .context = run, .threads = threads_of(run->plan),
-		.alone_bytes = alone_bytes(run->plan),
 		.batch_lines = filter_batch_lines(run->filter),
 		.first_pause = first_pause(run), .output = run->output.fd,
 		.begin = worker_new, .end = worker_free,

@@ -61,29 +61,6 @@ comes_out() {
 	untraced at_each check "$BLOOMDEDUP" -f seen -n 1000 -p 1e-9 in
 }
 
-@test "a run whose new filter becomes larger, since its input is large" {
-	"$HELPER" numbered 2500 >some
-	"$HELPER" numbered 20000 >in
-	for i in {1..16}; do cat in; done >often
-	[ "$(wc -c <often)" -gt 4200000 ]
-	before() {
-		rm -f seen
-	}
-	check() {
-		local repeats
-		at_most 1 || return 1
-		[ ! -e seen ] || whole seen || return 1
-		echo >>stdout
-		bloomdedup -f seen in >>stdout 2>err || return 1
-		"$HELPER" came-out 20000 20000 0 stdout >figures || return 1
-		read -r _ repeats _ <figures
-		# one batch: those before are in the larger layer at once
-		[ "$repeats" -le 1024 ]
-	}
-	untraced at_each check bash -c 'exec "$0" -j 1 -f seen -p 1e-4 < <(cat often)' \
-		"$BLOOMDEDUP"
-}
-
 @test "a run that appends to a file, and reads gzip" {
 	small_and_large
 	gzip -c in >in.gz

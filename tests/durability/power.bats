@@ -20,10 +20,6 @@ cut() {
 	cut growth growth-new growth-private
 }
 
-@test "a new filter that becomes larger, since its input is large" {
-	cut growth-pipe growth-pipe-private
-}
-
 @test "several runs with no sync between them" {
 	cut two-runs two-runs-room plain-then-sync
 }

@@ -186,24 +186,6 @@ class PlainNew(Stream):
     may_lose = True
 
 
-class PlainPipe(PlainNew):
-    """A new filter becomes larger, since 4 MiB come through a pipe."""
-    name = "growth-pipe"
-
-    def script(self, options, parts, output, number=None):
-        if number is None:
-            return super().script(options, parts, output)
-        names = " ".join(parts_of(*parts))
-        return ("for i in $(seq 180); do cat %s; done |"
-                " %s $bloomdedup -f disk/seen -p 0.1 %s >done/%d" %
-                (names, self.environment, output, number))
-
-
-class PlainPipePrivate(PlainPipe):
-    name = "growth-pipe-private"
-    environment = "BLOOMDEDUP_PRIVATE=0,1000000"
-
-
 class PlainPrivate(Plain):
     name = "growth-private"
     environment = "BLOOMDEDUP_PRIVATE=0,100000"
@@ -623,7 +605,7 @@ class ServeWindow(Serve):
         return 0
 
 
-CASES = [Plain, PlainNew, PlainPipe, PlainPipePrivate, PlainPrivate, PlainTwice, PlainThenSync, PlainRoom,
+CASES = [Plain, PlainNew, PlainPrivate, PlainTwice, PlainThenSync, PlainRoom,
          Sync, SyncNew, SyncTwice, SyncRoom, SyncPrivate,
          Atomic, AtomicRoom, AtomicPrivate, AtomicReplace, AtomicTwice,
          AtomicAppend, Command,
