@@ -26,6 +26,11 @@ ifdef WERROR
 WARNINGS += -Werror
 endif
 
+# A stack of 64 KiB is enough for the program. Sanitizers take more.
+ifeq (,$(findstring -fsanitize,$(CFLAGS)))
+FRAMES = -Wframe-larger-than=8192
+endif
+
 # Optional components, each with its libraries (pkg-config's names and headers)
 # and the sources that are left out without them. What is there is built in,
 # except for what WITHOUT names: make WITHOUT="serve redis". Sources see WITH_SERVE, ...
@@ -131,12 +136,12 @@ $(PROGRAM): $(objects)
 
 $(BUILD)/%.o: src/%.c Makefile $(BUILD)/components.mk
 	@mkdir -p $(@D)
-	$(COMPILE) -c -o $@ $<
+	$(COMPILE) $(FRAMES) -c -o $@ $<
 
 define compile_hot
 $$(BUILD)/%-$1.o: src/%.c Makefile $$(BUILD)/components.mk
 	@mkdir -p $$(@D)
-	$$(COMPILE) $$(FLAGS_$1) -DINSTRUCTIONS=$1 -c -o $$@ $$<
+	$$(COMPILE) $$(FRAMES) $$(FLAGS_$1) -DINSTRUCTIONS=$1 -c -o $$@ $$<
 endef
 $(foreach set,$(instructions),$(eval $(call compile_hot,$(set))))
 

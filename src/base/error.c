@@ -1,6 +1,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,17 +12,54 @@
 #include "base/passwords.h"
 #include "base/utf8.h"
 
+/* Is it one of the bytes behind the first one of a character in UTF-8? */
+static int
+is_inside(char byte)
+{
+	return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+/* Copy a text of n bytes, without its middle if it is too long. */
+static void
+shorten(char to[ERROR_TEXT], char *text, size_t n)
+{
+	static const char dots[] = "...";
+	size_t half = (ERROR_TEXT - sizeof dots) / 2, begin = half;
+	size_t end = n - half;
+
+	if (n < ERROR_TEXT) {
+		memcpy(to, text, n + 1);
+		return;
+	}
+	/* Half of a password would not be known as one. */
+	for (size_t i = 0; i < n; i++)
+		memset(text + i, '*', passwords_at(text, text + i));
+	while (begin > 0 && is_inside(text[begin]))
+		begin--;
+	while (is_inside(text[end]))
+		end++;
+	sprintf(to, "%.*s%s%s", (int)begin, text, dots, text + end);
+}
+
+/* Write a message to `to`. */
+static void
+compose(char to[ERROR_TEXT], const char *format, va_list args)
+{
+	char text[PATH_MAX + ERROR_TEXT];
+	int n = vsnprintf(text, sizeof text, format, args);
+
+	shorten(to, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1);
+}
+
 int
 error_set(struct error *error, int status, const char *format, ...)
 {
-	char text[sizeof error->text];
 	va_list args;
 
 	/* The arguments may point into the old text. */
 	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
+	compose(error->text, format, args);
 	va_end(args);
-	memcpy(error->text, text, sizeof text);
 	error->status = status;
 	error->repeated = 0;
 	error->errnum = 0;
@@ -61,7 +99,7 @@ void
 error_print(const char *text)
 {
 	/* Every byte may become four; one write keeps the line whole. */
-	char line[4 * sizeof(((struct error *)0)->text) + 16];
+	char line[4 * ERROR_TEXT + 16];
 	size_t n = (size_t)snprintf(line, sizeof line, "bloomdedup: ");
 	size_t taken;
 	const char *at = text;
@@ -103,11 +141,11 @@ error_bytes(char *to, size_t room, const void *data, size_t nbytes)
 void
 error_printf(const char *format, ...)
 {
-	char text[sizeof(((struct error *)0)->text)];
+	char text[ERROR_TEXT];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
+	compose(text, format, args);
 	va_end(args);
 	error_print(text);
 }
@@ -115,13 +153,13 @@ error_printf(const char *format, ...)
 void
 error_notify(void (*notice)(const char *text), const char *format, ...)
 {
-	char text[sizeof(((struct error *)0)->text)];
+	char text[ERROR_TEXT];
 	va_list args;
 
 	if (notice == NULL)
 		return;
 	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
+	compose(text, format, args);
 	va_end(args);
 	notice(text);
 }

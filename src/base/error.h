@@ -14,16 +14,23 @@ enum {
 	STATUS_LOCKED = 75  /* another run holds the filter (EX_TEMPFAIL) */
 };
 
+/*
+ * Room for a message: some functions have several on the stack. One that is
+ * longer, such as one with a path of PATH_MAX bytes, loses its middle.
+ */
+#define ERROR_TEXT 1500
+
 struct error {
 	int status;       /* the exit status it leads to */
 	int repeated;     /* was this failure reported before? */
 	int errnum;       /* errno of the system call that failed, or 0 */
-	char text[4608];  /* room for a path and a reason; no newline */
+	char text[ERROR_TEXT]; /* no newline */
 };
 
 /*
  * Fill `error`, replacing its old content, and return -1, so that a function
- * can end with `return error_set(...)`. A text that is too long is truncated.
+ * can end with `return error_set(...)`. A text that is too long keeps its
+ * beginning and its end, with three dots in between.
  */
 int error_set(struct error *error, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -378,12 +379,14 @@ static void
 visit_groups(const char *controller, group_visit *visit, void *context)
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
-	char line[4500];
+	char *line = NULL;
+	size_t room = 0;
 
 	if (file == NULL)
 		return;
-	while (fgets(line, sizeof line, file) != NULL)
+	while (getline(&line, &room, file) > 0)
 		visit_line(line, controller, visit, context);
+	free(line);
 	fclose(file);
 }
 
@@ -429,19 +432,20 @@ read_number(const char *directory, const char *name, uint64_t *number)
 static uint64_t
 read_row(const char *directory, const char *row)
 {
-	char text[16384];
+	const size_t room = 16384;
+	char *text = memory_or_die(calloc(1, room));
 	const char *line = text;
 	size_t n = strlen(row);
 	uint64_t number = 0;
 
-	if (read_group_file(directory, "memory.stat", text, sizeof text) < 0)
-		return 0;
+	read_group_file(directory, "memory.stat", text, room);
 	for (; line != NULL; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (strncmp(line, row, n) == 0 && line[n] == ' ' &&
 		    sscanf(line + n, "%" SCNu64, &number) == 1)
 			break;
 	}
+	free(text);
 	return number;
 }
 

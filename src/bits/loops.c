@@ -230,7 +230,9 @@ loops_probe_chain(const struct block_array *const *chain, unsigned count,
 {
 	const struct geometry *g = &chain[0]->geometry;
 	unsigned bits = geometry_cache_line_bits(g->k, g->cache_lines, 0);
-	struct link links[CHAIN_DIGESTS], likely[CHAIN_DIGESTS];
+	/* too large for a small stack */
+	static _Thread_local struct link links[CHAIN_DIGESTS];
+	static _Thread_local struct link likely[CHAIN_DIGESTS];
 
 	for (size_t item = 0; item < n; ) {
 		size_t end = n - item < CHAIN_DIGESTS ? n :

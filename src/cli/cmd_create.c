@@ -88,12 +88,14 @@ read_secret(struct hash *hash, const struct options *o, struct error *error)
 
 /* Decide from the options what to make; *hash is a part of it. */
 static int
-make_design(struct filter_design *design, struct hash *hash, struct options o,
-    struct error *error)
+make_design(struct filter_design *design, struct hash *hash,
+    const struct options *given, struct error *error)
 {
+	static struct options o; /* too large for a small stack */
 	struct geometry shape = { 0 };
 	struct sizing sizing;
 
+	o = *given;
 	if (o.like != NULL && take_like(&o, &shape, hash, error) < 0)
 		return -1;
 	if (o.secret_file != NULL && read_secret(hash, &o, error) < 0)
@@ -150,7 +152,7 @@ run_create(const struct options *o, struct error *error)
 	if (!filter_abilities(path)->is_path &&
 	    filter_options_check_shape(o, error) < 0)
 		return -1;
-	if (make_design(&design, &hash, *o, error) < 0)
+	if (make_design(&design, &hash, o, error) < 0)
 		return -1;
 	if (o->force)
 		result = filter_options_lock_old(&old, path, &o->run.use,

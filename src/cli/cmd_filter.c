@@ -166,15 +166,18 @@ static int
 run_filter(const struct options *o, struct error *error)
 {
 	struct run_plan plan = make_plan(o);
-	struct key_recipe recipe = o->recipe;
-	struct inputs inputs = run_inputs(&plan, &recipe);
+	/* These two are too large for a small stack. */
+	static struct key_recipe recipe;
+	static struct run run;
 	const char *go_on = how_to_go_on(&plan); /* a run closes its output */
+	struct inputs inputs;
 	struct filter *filter;
-	struct run run;
 	uint8_t id[FILTER_ID_BYTES];
 	int status, is_new;
 	uint64_t found;
 
+	recipe = o->recipe;
+	inputs = run_inputs(&plan, &recipe);
 	if (run_check_outputs(&plan, &inputs, error) < 0 ||
 	    filter_options_open(&filter, &is_new, o, &plan, &recipe, &inputs,
 	    error) < 0)

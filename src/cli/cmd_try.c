@@ -37,10 +37,10 @@ mark_or_probe(struct filter *f, uint64_t first, uint64_t count, int mark,
     struct measured *m, struct error *error)
 {
 	double *seconds = mark ? &m->fill_seconds : &m->lookup_seconds;
-	char text[BATCH][24];
-	struct key keys[BATCH];
-	struct digest digests[BATCH];
-	uint8_t found[BATCH];
+	static char text[BATCH][24];
+	static struct key keys[BATCH];
+	static struct digest digests[BATCH];
+	static uint8_t found[BATCH];
 	size_t n;
 
 	for (uint64_t at = 0; at < count && !signals_stop; at += n) {

@@ -105,18 +105,18 @@ guess_capacity(const struct inputs *inputs, unsigned parts)
 
 /*
  * Solve, within --max-size: a capacity that was only guessed becomes what that
- * allows.
+ * allows, also in the options.
  */
 static int
-solve_within(struct sizing *sizing, struct options o, int guessed,
+solve_within(struct sizing *sizing, struct options *o, int guessed,
     struct error *error)
 {
-	int windowed = o.window.kind != WINDOW_NONE;
-	uint64_t most = o.run.use.max_bytes, needs;
+	int windowed = o->window.kind != WINDOW_NONE;
+	uint64_t most = o->run.use.max_bytes, needs;
 	char text[NUMBER_TEXT], limit[NUMBER_TEXT];
 
 	for (;;) {
-		if (filter_options_solve(sizing, &o, error) < 0)
+		if (filter_options_solve(sizing, o, error) < 0)
 			return -1;
 		needs = sizing->bytes;
 		/* Within the limit, one generation may find no room yet. */
@@ -126,7 +126,7 @@ solve_within(struct sizing *sizing, struct options o, int guessed,
 			return 0;
 		if (!guessed || !windowed || sizing->capacity < 8)
 			break;
-		o.capacity = sizing->capacity / 2;
+		o->capacity = sizing->capacity / 2;
 	}
 	if (!guessed || windowed) {
 		return error_set(error, STATUS_USAGE, "--max-size=%s is too"
@@ -305,7 +305,7 @@ make_filter(struct filter **filter, const struct options *o,
     struct key_recipe *recipe, const struct inputs *inputs,
     struct error *error)
 {
-	struct options asked = *o;
+	uint64_t capacity = o->capacity;
 	struct sizing sizing;
 	struct filter_design design;
 	int guessed = o->capacity == 0 && o->window.kind != WINDOW_LINES;
@@ -315,17 +315,20 @@ make_filter(struct filter **filter, const struct options *o,
 	    filter_options_check_keys(o, recipe, error) < 0)
 		return -1;
 	if (guessed)
-		asked.capacity = guess_capacity(inputs, recipe->parts);
+		capacity = guess_capacity(inputs, recipe->parts);
 	do {
-		result = solve_within(&sizing, asked, guessed, error);
+		struct options asked = *o;
+
+		asked.capacity = capacity;
+		result = solve_within(&sizing, &asked, guessed, error);
 		if (result == 0) {
 			design = filter_options_design(o, &sizing, recipe);
 			result = filter_create(filter, o->run.filter, 0,
 			    &design, &o->run.use, error);
 		}
 		again = result < 0 && guessed &&
-		    asked.capacity > SIZING_CAPACITY_DEFAULT;
-		asked.capacity = SIZING_CAPACITY_DEFAULT;
+		    capacity > SIZING_CAPACITY_DEFAULT;
+		capacity = SIZING_CAPACITY_DEFAULT;
 	} while (again);
 	if (result == 0 && o->run.filter != NULL)
 		tell_new(*filter, o);
@@ -476,7 +479,7 @@ static int
 check_list_of_tee(const struct options *o, const struct run_plan *plan,
     const struct key_recipe *recipe, struct error *error)
 {
-	char options[KEY_OPTIONS];
+	static char options[KEY_OPTIONS]; /* too large for a small stack */
 
 	if (plan->tee == NULL || !contents_exist(plan->tee))
 		return 0;

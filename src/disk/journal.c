@@ -65,6 +65,16 @@ cannot_open(const struct journal *j, struct error *error)
 	return -1;
 }
 
+/* Begin with a journal that has no file yet; `path` is its own from now on. */
+static void
+begin_journal(struct journal *j, char *path)
+{
+	*j = (struct journal)JOURNAL_NONE;
+	j->path = path;
+	j->frame = memory_or_die(calloc(1, HEAD_BYTES + FRAME_PAYLOAD_MAX));
+	j->outputs = memory_or_die(calloc(JOURNAL_OUTPUTS, sizeof *j->outputs));
+}
+
 /*
  * Open the file of the journal of `filter` (its resolved name) with these flags
  * of open(2). Returns 0, or -1 with `error` filled and errno set; in either
@@ -76,9 +86,7 @@ open_journal(struct journal *j, const char *filter, int flags,
 {
 	struct stat st;
 
-	*j = (struct journal)JOURNAL_NONE;
-	j->path = journal_name(filter);
-	j->frame = memory_or_die(calloc(1, HEAD_BYTES + FRAME_PAYLOAD_MAX));
+	begin_journal(j, journal_name(filter));
 	/* Don't follow a planted link or wait for a planted FIFO. */
 	do {
 		j->fd = open(j->path, flags | O_CLOEXEC | O_NOFOLLOW |
@@ -143,6 +151,7 @@ journal_close(struct journal *j)
 		close(j->fd);
 	free(j->path);
 	free(j->frame);
+	free(j->outputs);
 	*j = (struct journal)JOURNAL_NONE;
 }
 
@@ -567,9 +576,7 @@ journal_create_nameless(struct journal *j, const char *output,
 {
 	char *real = path_follow(output);
 
-	*j = (struct journal)JOURNAL_NONE;
-	j->path = memory_or_die(strdup(output));
-	j->frame = memory_or_die(calloc(1, HEAD_BYTES + FRAME_PAYLOAD_MAX));
+	begin_journal(j, memory_or_die(strdup(output)));
 	if (real != NULL)
 		j->fd = temporary_open_unnamed(real);
 	if (j->fd < 0)

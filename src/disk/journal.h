@@ -64,7 +64,7 @@ struct journal {
 	int is_done;     /* are all outputs as they should be, so that only the
 			  * marks are missing? */
 	uint64_t done_at; /* offset of the frame that says so */
-	struct journal_output outputs[JOURNAL_OUTPUTS];
+	struct journal_output *outputs; /* JOURNAL_OUTPUTS of them; owned */
 };
 
 /* The state before any open, on which journal_close does nothing. */
@@ -173,7 +173,7 @@ enum journal_state journal_open(struct journal *journal, const char *filter,
  * Returns 0; or -1, with `error` filled, if the journal cannot be read, or if
  * `visit` returns -1.
  */
-#define JOURNAL_PIECE 1024
+#define JOURNAL_PIECE 256
 typedef int journal_visit(void *context, unsigned layer,
     const struct digest *digests, size_t n, struct error *error);
 int journal_each(struct journal *journal, journal_visit *visit, void *context,

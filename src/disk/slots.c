@@ -1,6 +1,7 @@
 #include "disk/slots.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -22,19 +23,30 @@ serial_offset(unsigned slot)
 	return slot_offset(slot) + FORMAT_SERIAL_OFFSET;
 }
 
+/* Would a reader take this slot? */
+static int
+is_readable(const struct slots *slots, const uint8_t *page)
+{
+	struct slot_head head;
+	struct table *table = memory_or_die(malloc(sizeof *table));
+	int result = format_slot_decode(&head, table, slots->id, page,
+	    error_ignored());
+
+	free(table);
+	return result == 0;
+}
+
 static int
 write_slot(struct slots *slots, unsigned slot, const struct table *table,
     struct error *error)
 {
-	struct slot_head head = slots->head, head_read;
+	struct slot_head head = slots->head;
 	uint8_t page[PAGE_BYTES];
-	struct table table_read;
 
 	head.serial++;
 	format_slot_encode(&head, table, slots->id, page);
 	/* What its reader would refuse isn't written. */
-	if (format_slot_decode(&head_read, &table_read, slots->id, page,
-	    error) < 0) {
+	if (!is_readable(slots, page)) {
 		return error_set(error, STATUS_FAILED, "%s: this is a bug: the"
 		    " new table of layers would be unreadable; the filter"
 		    " stays as it was", slots->file->path);
@@ -142,15 +154,18 @@ slots_end_turn(struct slots *slots)
 static int
 is_zero(struct file *file, uint64_t offset, struct error *error)
 {
-	char piece[64 * 1024];
+	const size_t room = 64 * 1024;
+	char *piece = memory_or_die(malloc(room));
 	int zero = 1;
 
-	while (zero && offset < file->length) {
+	while (zero > 0 && offset < file->length) {
 		uint64_t left = file->length - offset;
-		size_t n = left < sizeof piece ? (size_t)left : sizeof piece;
+		size_t n = left < room ? (size_t)left : room;
 
-		if (file_read(file, piece, n, offset, error) < 0)
-			return -1;
+		if (file_read(file, piece, n, offset, error) < 0) {
+			zero = -1;
+			break;
+		}
 		/*
 		 * All bytes are zero if the first one is and each equals the
 		 * next.
@@ -158,6 +173,7 @@ is_zero(struct file *file, uint64_t offset, struct error *error)
 		zero = piece[0] == 0 && memcmp(piece, piece + 1, n - 1) == 0;
 		offset += n;
 	}
+	free(piece);
 	return zero;
 }
 
@@ -261,26 +277,25 @@ newest_of(const struct slots_read *reading)
  * inconsistent: `error` says why.
  */
 static int
-try_table(struct slots *slots, struct table *table, int *behind,
-    struct error *error)
+try_table(struct slots *slots, struct slots_read *reading, struct table *table,
+    int *behind, struct error *error)
 {
-	struct slots_read reading;
 	int zero;
 
-	if (read_both(slots, &reading, error) < 0)
+	if (read_both(slots, reading, error) < 0)
 		return -1;
 	/* After the slots: the file is never shorter than they say. */
 	if (file_measure(slots->file, error) < 0)
 		return -1;
-	drop_cut_short(slots, &reading, error);
-	if (!reading.of[0].valid && !reading.of[1].valid)
+	drop_cut_short(slots, reading, error);
+	if (!reading->of[0].valid && !reading->of[1].valid)
 		return 1;
-	slots->newest = newest_of(&reading);
-	slots->head = reading.of[slots->newest].head;
-	*table = reading.of[slots->newest].table;
-	if (reading.of[0].valid && reading.of[1].valid) {
-		*behind = !same_layers(&reading.of[0].table,
-		    &reading.of[1].table);
+	slots->newest = newest_of(reading);
+	slots->head = reading->of[slots->newest].head;
+	*table = reading->of[slots->newest].table;
+	if (reading->of[0].valid && reading->of[1].valid) {
+		*behind = !same_layers(&reading->of[0].table,
+		    &reading->of[1].table);
 		return 0;
 	}
 	*behind = 1;
@@ -302,12 +317,14 @@ slots_read(struct slots *slots, struct table *table, int repair,
     struct error *error)
 {
 	int tries = slots->file->writable ? 1 : READER_TRIES;
-	int behind, result = try_table(slots, table, &behind, error);
+	struct slots_read *reading = memory_or_die(malloc(sizeof *reading));
+	int behind, result = try_table(slots, reading, table, &behind, error);
 
 	while (result == 1 && --tries > 0) {
 		nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
-		result = try_table(slots, table, &behind, error);
+		result = try_table(slots, reading, table, &behind, error);
 	}
+	free(reading);
 	if (result < 0)
 		return -1;
 	if (result > 0)

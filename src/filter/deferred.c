@@ -208,7 +208,7 @@ commit_journal(struct deferred *d, const struct deferred_promise *promise,
 
 	if (promise->outputs != NULL)
 		memcpy(d->journal.outputs, promise->outputs,
-		    sizeof d->journal.outputs);
+		    JOURNAL_OUTPUTS * sizeof *promise->outputs);
 	if (journal_commit(&d->journal, spans, make_spans(d, spans),
 	    error) < 0)
 		return -1;
@@ -227,9 +227,9 @@ deferred_commit(struct filter *filter, const struct deferred_promise *promise,
 	struct filter *under = filter->under;
 	uint64_t room;
 
-	if (promise->outputs != NULL)
+	if (d->journaled && promise->outputs != NULL)
 		memcpy(d->journal.outputs, promise->outputs,
-		    sizeof d->journal.outputs);
+		    JOURNAL_OUTPUTS * sizeof *promise->outputs);
 	/* New layers are on the disk before a journal can name them. */
 	if (filter_reserve(under, d->count, &room, error) != ROOM_ENOUGH ||
 	    filter_sync(under, error) < 0 ||

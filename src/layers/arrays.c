@@ -10,7 +10,7 @@
 /* A layer this large may not be in the page cache, and is worth a check. */
 #define LARGE_PAGES ((64 << 20) / PAGE_BYTES)
 /* How many digests are loaded, marked or noted at a time, at most. */
-#define PIECE 1024
+#define PIECE 512
 /* This share of the room for changes shows whether there is enough. */
 #define FIRST_SHARE 32
 /* How fast private memory is written back; milliseconds to pause before. */

@@ -153,25 +153,45 @@ costs_of(const struct stored *stored)
 		.own_shards = layout->kind == SHARDS_BLOOM };
 }
 
+/* Connect without a filter; NULL and `error` if that fails. */
+static struct stored *
+connect_stored(const char *location, const struct filter_use *use,
+    struct error *error)
+{
+	struct stored *there = memory_or_die(malloc(sizeof *there));
+
+	if (stored_open(there, location, use, error) == 0)
+		return there;
+	free(there);
+	return NULL;
+}
+
+static void
+disconnect_stored(struct stored *there)
+{
+	stored_close(there);
+	free(there);
+}
+
 int
 redis_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error)
 {
 	const struct filter_use use = FILTER_READ;
-	struct stored there;
+	struct stored *there = connect_stored(location, &use, error);
 	int result;
 
-	if (stored_open(&there, location, &use, error) < 0)
+	if (there == NULL)
 		return -1;
-	result = stored_design(&there, design, error);
+	result = stored_design(there, design, error);
 	if (result == 0) {
-		*costs = costs_of(&there);
-		*bytes = layout_bytes(&there.shards.layout, &there.header);
+		*costs = costs_of(there);
+		*bytes = layout_bytes(&there->shards.layout, &there->header);
 		/* The next generation is made before the oldest expires. */
-		if (there.header.window.kind != WINDOW_NONE)
+		if (there->header.window.kind != WINDOW_NONE)
 			*bytes *= WINDOW_PLACES + 1;
 	}
-	stored_close(&there);
+	disconnect_stored(there);
 	return result;
 }
 
@@ -180,15 +200,16 @@ redis_check_removal(const char *location, const struct lock_wait *wait,
     struct error *error)
 {
 	struct filter_use use = FILTER_WRITE;
-	struct stored there;
+	struct stored *there;
 	struct found found;
 	int result;
 
 	use.wait = *wait;
-	if (stored_open(&there, location, &use, error) < 0)
+	there = connect_stored(location, &use, error);
+	if (there == NULL)
 		return -1;
-	result = stored_find(&there, &found, error);
-	stored_close(&there);
+	result = stored_find(there, &found, error);
+	disconnect_stored(there);
 	if (result < 0)
 		return -1;
 	return !found.exists;
@@ -199,14 +220,15 @@ redis_remove(const char *location, const struct lock_wait *wait,
     struct error *error)
 {
 	struct filter_use use = FILTER_WRITE;
-	struct stored there;
+	struct stored *there;
 	int result;
 
 	use.wait = *wait;
-	if (stored_open(&there, location, &use, error) < 0)
+	there = connect_stored(location, &use, error);
+	if (there == NULL)
 		return -1;
-	result = stored_remove(&there, error);
-	stored_close(&there);
+	result = stored_remove(there, error);
+	disconnect_stored(there);
 	return result;
 }
 

@@ -312,7 +312,8 @@ append_spool(struct commitment *c, struct error *error)
 
 	if (keep_outputs(c, error) < 0 || name_outputs(c, error) < 0)
 		return -1;
-	memcpy(run->spool.outputs, c->outputs, sizeof c->outputs);
+	memcpy(run->spool.outputs, c->outputs, JOURNAL_OUTPUTS *
+	    sizeof *c->outputs);
 	switch (redo_first(&run->spool, c->fds, run->plan->notice, error)) {
 	case REDO_DONE:
 		return 0;
@@ -328,7 +329,7 @@ append_spool(struct commitment *c, struct error *error)
 int
 commit_run(struct run *run, struct error *error)
 {
-	struct commitment c;
+	static struct commitment c; /* too large for a small stack */
 	const struct deferred_promise promise = { .keep = keep_outputs,
 		.name = name_outputs, .context = &c, .outputs = c.outputs,
 		.fds = c.fds, .notice = run->plan->notice };

@@ -324,23 +324,28 @@ int
 pipeline_run(const struct job *job, const struct inputs *inputs,
     struct pipeline_done *done, struct error *error)
 {
-	struct flow flow = { .job = job, .inputs = *inputs,
+	struct flow *flow = memory_or_die(malloc(sizeof *flow));
+	int result = 0;
+
+	*flow = (struct flow){ .job = job, .inputs = *inputs,
 		.source = PTHREAD_MUTEX_INITIALIZER, .turns = TURNS_BEGIN };
 
 	/* The versions for this machine are chosen before there are threads. */
 	loops();
 	scan();
-	flow.inputs.notice = notice_in_turn;
-	flow.inputs.interrupted = flow_interrupted;
-	flow.inputs.context = &flow;
-	flow.input = input_new(&flow.inputs);
-	flow.chunk_bytes = chunk_bytes(&flow, NULL);
-	run_threads(&flow);
-	done->threads = end_threads(&flow);
-	done->input_failed = input_failed(flow.input);
-	input_free(flow.input);
-	if (!flow.failed)
-		return 0;
-	*error = flow.error;
-	return -1;
+	flow->inputs.notice = notice_in_turn;
+	flow->inputs.interrupted = flow_interrupted;
+	flow->inputs.context = flow;
+	flow->input = input_new(&flow->inputs);
+	flow->chunk_bytes = chunk_bytes(flow, NULL);
+	run_threads(flow);
+	done->threads = end_threads(flow);
+	done->input_failed = input_failed(flow->input);
+	input_free(flow->input);
+	if (flow->failed) {
+		*error = flow->error;
+		result = -1;
+	}
+	free(flow);
+	return result;
 }

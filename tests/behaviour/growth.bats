@@ -246,19 +246,3 @@ lines_are() {
 	answers $'out\t100' $'in\t2000' $'out\t2001'
 	ends_with 0
 }
-
-@test "a small stack is enough for filters that grow and are verified" {
-	skip_if_sanitized
-	skip_if_emulated 'a stack of its own'
-	seq 60000 >in
-	(
-		ulimit -s 160
-		bloomdedup -f seen -n 1000 -p 1e-9 in | cmp in -
-		bloomdedup info --verify seen >verified
-		bloomdedup check -f seen in | cmp in -
-		bloomdedup -f window --window=5000 -p 1e-9 in | cmp in -
-		bloomdedup -f large -n 1e7 --atomic -o out in
-		cmp in out
-	)
-	grep -q 'layer 2' verified
-}

@@ -376,3 +376,21 @@ start_small() {
 	# it is all free again
 	redis_answers '+OK +QUEUED *1 :1' MULTI "BF.ADD f $(head -c 100000 /dev/zero | tr '\0' y)" EXEC
 }
+
+@test "a stack of 64 KiB is enough for the server, also for Redis' protocol" {
+	skip_if_sanitized
+	skip_if_emulated 'a stack of its own'
+	start_limited -s 64 --capacity=1000
+	add_filter f
+	answers 'STORED; VALUE f|a 0 1; 1; END' 'set f|a 0 0 1' 1 'get f|a'
+	ask 'add grows 0 0 8' '100|1e-6' | grep -qx STORED
+	for i in {1..3000}; do
+		printf 'add grows|%d 0 0 1\r\n1\r\n' "$i"
+	done | ask | grep -c STORED | grep -qx 3000
+	ask stats | grep -q '^STAT curr_connections'
+	redis_answers '+OK :1 -ERR item exists' 'BF.RESERVE r 0.001 100' \
+		'BF.ADD r a' 'BF.RESERVE r 0.001 100'
+	answers 'DELETED' 'delete f'
+	kill -0 "$SERVER"
+	stop_server
+}
