@@ -202,7 +202,10 @@ reserve_end(struct commitment *c, unsigned i, struct error *error)
 	if (locked > 0)
 		output_lock_lacking(OUTPUT_TURN, out->name, plan->notice);
 	append_begin(&out->append, out->fd, out->name, &format, plan->notice);
-	if (append_end_torn(&out->append, error) < 0)
+	/* The journal must not name a length that a power failure takes back:
+	 * the file would count as shortened, and the lines be discarded. */
+	if (append_end_torn(&out->append, error) < 0 ||
+	    output_sync(out, error) < 0)
 		return -1;
 	c->fds[i] = out->fd;
 	if (describe_output(out, &c->outputs[i], error) < 0)

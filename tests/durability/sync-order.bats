@@ -71,6 +71,18 @@ trace_syncs() {
 		'^(linkat|link|rename)\(.*part' "fsync\\([0-9]*<$(pwd -P)>"
 }
 
+@test "--atomic --append: the end of the file is on the disk before the commit" {
+	skip_if_emulated "calls of its own"
+	"$HELPER" numbered 2500 >in
+	bloomdedup create -n 3000 seen
+	printf torn >part
+	trace_syncs "$BLOOMDEDUP" --atomic -f seen -o part --append in
+	# what ends the torn line, which the length in the journal includes
+	in_order 'write\([0-9]*<.*/part>, "\\n", 1' \
+		'fsync\([0-9]*<.*/part>' 'fsync\([0-9]*<.*/seen\.journal>' \
+		'write\([0-9]*<.*/part>' 'fsync\([0-9]*<.*/part>' exit_group
+}
+
 @test "a journal is gone when its marks are on the disk, and not before" {
 	skip_if_emulated "calls of its own"
 	skip_if_sanitized # its leak checker fails under strace
