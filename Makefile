@@ -206,7 +206,7 @@ check:
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' \
 		tests/run $(TESTS)
 
-# More kills, faults and hostile files of the same kinds: an hour or more.
+# More kills, faults and hostile files of the same kinds: several hours.
 check-slow: tests
 	BLOOMDEDUP_SLOW=1 BUILD='$(abspath $(BUILD))' \
 		BLOOMDEDUP='$(abspath $(PROGRAM))' tests/run $(TESTS)

@@ -5,6 +5,8 @@ part: whole pages of 4 KiB or sectors of 512 bytes, as they were at any moment
 since. Its length is one that it had since. Of the changes to the names of a
 directory, some are there, or the first ones; a rename is there or it isn't.
 """
+import os
+
 SECTOR, PAGE = 512, 4096
 
 
@@ -135,8 +137,8 @@ class Disk:
             self.rename(names, changes)
         return names
 
-    def after_cut(self, rng):
-        """{(directory, name): bytes}; the last directory is as it was."""
+    def names_after_cut(self, rng):
+        """{(directory, name): number}; the last directory is as it was."""
         names = dict(self.names)
         how = rng.choice(["old", "new", "first", "some"])
         count = rng.randint(0, len(self.renamed))
@@ -144,9 +146,57 @@ class Disk:
             if (how == "new" or (how == "first" and i < count) or
                     (how == "some" and rng.random() < 0.5)):
                 self.rename(names, changes)
+        return names
+
+    def data_after_cut(self, rng, names):
+        """{number: bytes} of the files with these names."""
         numbers = sorted(set(names.values()))
-        data = {n: self.files[n].after_cut(rng) for n in numbers}
+        return {n: self.files[n].after_cut(rng) for n in numbers}
+
+    def after_cut(self, rng):
+        """{(directory, name): bytes}"""
+        names = self.names_after_cut(rng)
+        data = self.data_after_cut(rng, names)
         return {key: data[n] for key, n in names.items()}
+
+
+class Folder:
+    """A directory that gets the files that a disk has, more than once. Each
+    stays the same inode, by which journals and notes know it, if it still has
+    a name when the power is cut; others are made again."""
+
+    def __init__(self, path, aside, names):
+        """`aside` is for files without a name, `names` what is there now."""
+        self.path, self.aside = path, aside
+        self.places = {}  # of each file by its number
+        for name, number in names.items():
+            self.places[number] = os.path.join(path, name)
+
+    def restore(self, names, data):
+        """{name: number} and {number: bytes}"""
+        for number, place in self.places.items():
+            self.places[number] = os.path.join(self.aside, str(number))
+            os.rename(place, self.places[number])
+        for name in os.listdir(self.path):
+            os.unlink(os.path.join(self.path, name))
+        for number in sorted(data):
+            self.write(number, data[number])
+        placed = {}
+        for name, number in sorted(names.items()):
+            place = os.path.join(self.path, name)
+            if number in placed:
+                os.link(placed[number], place)
+                continue
+            os.rename(self.places[number], place)
+            self.places[number] = placed[number] = place
+
+    def write(self, number, data):
+        place = self.places.setdefault(number, os.path.join(self.aside,
+                                                            str(number)))
+        with open(os.open(place, os.O_WRONLY | os.O_CREAT, 0o600),
+                  "wb") as file:
+            file.write(data)
+            file.truncate()
 
 
 def read_trace(path, directories):

@@ -25,11 +25,34 @@ from the files, which are kept open when they lose their names:
 - Where nobody was killed, nothing failed and no other program wrote, there is
   no other byte, and each record stands there once.
 
-With one seed, the cases are the same: no step depends on how long something
-takes, unless a run waits for another.
+In every eighth case, the power fails, too, between any two of a run's calls: all
+runs are gone, and each file, name and mapped page is what power_disk.py says
+that the disk may have, from the record of `recorder`. Then runs go on, and the
+power may fail again, also while the next run finishes a journal. What the
+manual promises, and what holds here beside the above:
 
-Environment: BLOOMDEDUP, PRELOAD (preload.so). In an empty directory.
+- No filter is refused.
+- What a filter knew when a run with --sync or --atomic ended well, it knows.
+- Of a run with --atomic, whenever it was cut, all records are remembered, or
+  none, by `check` and then by the next run.
+- A record that a filter knows, and that only runs with --sync or --atomic had
+  in their input, stands in a file that has a name (and in the list of --tee),
+  or will once the journal is finished.
+- Other runs may have lost what they had printed. After that, nothing is lost:
+  whatever the files hold, each record that is remembered from then on stands
+  there for every reader.
+- If a header or a filter beside its list is lost, the file is removed, or the
+  filter filled again as its message says, and runs go on.
+
+With one seed, the cases are the same: no step depends on how long something
+takes. A run that waits for another is told that time has passed (SLEEP of
+preload.so), and stops as before a call. Leases are not taken away from a run
+that is stopped, as they would be after 45 seconds.
+
+Environment: BLOOMDEDUP, PRELOAD (preload.so), and RECORDER for power failures.
+In an empty directory.
 """
+import fcntl
 import os
 import random
 import re
@@ -39,12 +62,16 @@ import subprocess
 import sys
 import time
 
+sys.dont_write_bytecode = True  # into this directory
+from power_disk import Folder, read_trace
+
 PROGRAM = os.environ["BLOOMDEDUP"]
 PRELOAD = os.environ["PRELOAD"]
-PATIENCE = 0.4  # seconds until a run that neither ends nor stops is waiting
-# A run that is killed with the lease of a description that a shell keeps open
-# leaves the lease, which the system takes away after 45 seconds.
+RECORDER = os.environ.get("RECORDER")
+# Seconds until a run that neither ends nor stops waits in a call, for a lease.
+PATIENCE = 5
 LONG = 60
+SAFE = ("--sync", "--atomic")  # nothing is lost when the power fails
 
 CSV_FIELD = rb'(?:"[^"]*(?:""[^"]*)*"(?!")|(?!"))[^,\n]*'
 CSV_RECORD = re.compile(rb"(?:%b,)*%b\n" % (CSV_FIELD, CSV_FIELD))
@@ -72,16 +99,49 @@ def split(kind, data):
 class File:
     """A file by its inode, also when it has lost its name."""
 
-    def __init__(self, path):
+    def __init__(self, path, live):
         self.handle = os.open(path, os.O_PATH)
+        self.live = live      # the runs that there are
         self.stood = set()    # records that stood there when it was cut
         self.is_replaced = False  # by a run of ours
         self.pieces = []      # what others have appended since, in order
         self.half = None      # what is missing of another program's record
 
     def read(self):
-        with open(f"/proc/self/fd/{self.handle}", "rb") as file:
+        try:
+            reader = os.open(f"/proc/self/fd/{self.handle}",
+                             os.O_RDONLY | os.O_NONBLOCK)
+        except BlockingIOError:
+            reader = self.borrow()
+        with open(reader, "rb") as file:
+            file.seek(0)
             return file.read()
+
+    def borrow(self):
+        """The descriptor of a run that has a lease, and keeps all others out;
+        it has no use for its position."""
+        import ctypes  # it takes long
+        for run in self.live():
+            directory = f"/proc/{run.process.pid}/fd"
+            for number in map(int, os.listdir(directory)):
+                if number > 2 and os.path.samestat(
+                        os.stat(self.handle), os.stat(f"{directory}/{number}")):
+                    process = os.pidfd_open(run.process.pid)
+                    found = ctypes.CDLL(None).syscall(438, process, number, 0)
+                    os.close(process)
+                    if found >= 0:
+                        return found
+        raise Finding("a lease that no run has")
+
+    def forget_others(self):
+        """What others have written may be gone."""
+        data, at, left = self.read(), 0, []
+        for piece in self.pieces:
+            found = data.find(piece, at)
+            if found >= 0:
+                left.append(piece)
+                at = found + len(piece)
+        self.pieces, self.half = left, None
 
     def close(self):
         os.close(self.handle)
@@ -117,10 +177,38 @@ class Run:
             pause = min(pause * 1.5, 0.01)
 
 
+class Disk:
+    """The directory that `recorder` watches, and its record."""
+
+    def __init__(self, directory, trace):
+        self.directory, self.trace = directory, trace
+
+    def cut(self, rng):
+        """The power fails, and comes back."""
+        aside = self.directory + ".aside"
+        os.mkdir(aside)  # a call before which the recorder looks
+        for disk in read_trace(self.trace, (self.directory,)):
+            pass  # to the end
+        now = {name: n for (_, name), n in disk.names_now().items()}
+        left = disk.names_after_cut(rng)
+        data = disk.data_after_cut(rng, left)
+        Folder(self.directory, aside, now).restore(
+            {name: n for (_, name), n in left.items()}, data)
+        shutil.rmtree(aside)
+        # What is there now is on the disk.
+        for name in os.listdir(self.directory) + ["."]:
+            file = os.open(os.path.join(self.directory, name), os.O_RDONLY)
+            os.fsync(file)
+            os.close(file)
+        return {name: len(data[n]) for (_, name), n in left.items()}
+
+
 class Case:
-    def __init__(self, seed, directory):
+    def __init__(self, seed, directory, disk=None):
         self.rng = random.Random(seed)
-        self.directory = directory
+        self.directory = os.path.join(directory, "disk")
+        self.aside = os.path.join(directory, "aside")
+        self.disk = disk
         rng = self.rng
         self.kind = rng.choice(("lines", "lines", "nul", "csv", "csv"))
         self.end = {"nul": b"\0"}.get(self.kind, b"\n")
@@ -135,7 +223,9 @@ class Case:
             not self.braces and rng.random() < 0.5 else b""
         # all runs of a filter add to its list, which others leave alone
         self.tee = rng.random() < 0.25
-        count = rng.choice((3, 30, 30, 100, 100, 6000))
+        # where the power fails, all is read after each call
+        many = rng.choice((300, 6000)) if disk is None else 300
+        count = rng.choice((3, 30, 30, 100, 100, many))
         self.records = {f: [self.make(f, i) for i in range(count)]
                         for f in self.filters}
         self.offered = {f: 0 for f in self.filters}
@@ -146,14 +236,26 @@ class Case:
         self.loose = []        # what others have written at any time
         self.number = 0
         self.seized = set()    # inodes whose name others have taken away
+        # where the power fails, lines must be safe in half of the cases
+        self.modes = [None, None, "--shared", "--sync"]
+        if disk is not None and rng.random() < 0.5:
+            self.modes = ["--sync"]
+        if self.atomic_too or disk is not None:
+            self.modes += ["--atomic"] * 3
         self.troubles = 0      # kills, failures and other programs' writes
+        # Of each filter: what runs other than SAFE have read, what it must know
+        # when the power fails, and what was lost then, of outputs and lists.
+        self.frail, self.durable, self.excused, self.unlisted = (
+            {f: set() for f in self.filters} for _ in range(4))
+        self.stood = set()     # in files that went when the power failed
         self.log = []
-        for name in os.listdir(directory):
-            path = os.path.join(directory, name)
-            if os.path.isdir(path):
-                shutil.rmtree(path)
-            else:
-                os.unlink(path)
+        for path in (self.directory, self.aside):
+            os.makedirs(path, exist_ok=True)
+            for name in os.listdir(path):
+                os.unlink(os.path.join(path, name))
+        for name, records in self.records.items():
+            with open(self.beside(f"all.{name}"), "wb") as file:
+                file.write(self.header + b"".join(records))
 
     # --- bytes
 
@@ -169,13 +271,17 @@ class Case:
     def path(self, name):
         return os.path.join(self.directory, name)
 
+    def beside(self, name):
+        """The path of a file that the power does not touch."""
+        return os.path.join(self.aside, name)
+
     def look(self):
         """Remember the files that are there now."""
         known = {os.stat(f.handle).st_ino for f in self.files}
         for name in self.outputs + ["again"] + self.lists():
             path = self.path(name)
             if os.path.exists(path) and os.stat(path).st_ino not in known:
-                self.files.append(File(path))
+                self.files.append(File(path, self.live))
 
     def lists(self):
         return [f"list.{f}" for f in self.filters] if self.tee else []
@@ -224,12 +330,7 @@ class Case:
         name = rng.choice(self.filters)
         if rng.random() < 0.08:
             name = None
-        modes = [None, None, "--shared", "--sync"]
-        if self.atomic_too:
-            modes += ["--atomic", "--atomic", "--atomic"]
-        mode = rng.choice(modes)
-        if name is None:
-            mode = None
+        mode = None if name is None else rng.choice(self.modes)
         if name is not None and not self.may_use(name, mode == "--shared"):
             return
         if name is None:
@@ -268,7 +369,7 @@ class Case:
             text = self.make("between", self.number)
             if self.kind == "nul" or rng.random() < 0.6:
                 text = text[:rng.randrange(1, len(text) - 1)]
-            return {"FOREIGN": text.decode(), "FIRED": f"fired.{self.number}",
+            return {"FOREIGN": text.decode(), "FIRED": self.beside(f"fired.{self.number}"),
                     "FOREIGN_AT": str(rng.choice((1, 1, 2, 3))) +
                     rng.choice(("", "", "+"))}
         if kind == "short":
@@ -296,11 +397,11 @@ class Case:
                 how == "-r" or not all(map(self.is_begun, begins))):
             fault = {}
         self.number += 1
-        source = f"in.{self.number}"
+        source = self.beside(f"in.{self.number}")
         stream = list(records)
         for _ in range(rng.randrange(3)):
             stream.insert(rng.randrange(len(stream) + 1), rng.choice(records))
-        with open(self.path(source), "wb") as file:
+        with open(source, "wb") as file:
             file.write(self.header + b"".join(stream))
         # a repeated record must not come before the first
         command = self.options(name, mode, how + output if how in ("-o", "-r")
@@ -312,25 +413,24 @@ class Case:
         close = None
         target = subprocess.DEVNULL
         if how == ">>":
-            close = target = os.open(self.path(output), os.O_WRONLY |
-                                     os.O_CREAT | os.O_APPEND, 0o666)
+            close = target = self.open_to_append(output)
+            if target is None:
+                return None
         elif how == "inherited":
             if output not in self.shared:
                 self.shared[output] = os.open(
                     self.path(output), os.O_WRONLY | os.O_CREAT |
                     (0 if self.braces else os.O_APPEND), 0o666)
+                # it has contents if the power has failed
+                os.lseek(self.shared[output], 0, os.SEEK_END)
             target = self.shared[output]
         old = self.file(output)
         before = old.read() if old is not None else b""
-        environment = dict(os.environ)
         if fault:
-            environment.update(fault, LD_PRELOAD=PRELOAD)
             self.troubles += 1
-        errors = open(self.path(f"err.{self.number}"), "wb")
-        process = subprocess.Popen(
-            command, cwd=self.directory, env=environment, stdout=target,
-            stdin=subprocess.DEVNULL, stderr=errors)
-        errors.close()
+        if name is not None and mode not in SAFE:
+            self.frail[name].update(records)
+        process = self.execute(command, fault, target)
         run = Run(process, command, name, set(records), mode)
         run.number, run.output, run.fault = self.number, output, fault
         run.alone = not self.live()
@@ -347,8 +447,27 @@ class Case:
         self.settle(run)
         return run
 
+    def execute(self, command, fault, target):
+        environment = dict(os.environ, SLEEP="500", LD_PRELOAD=PRELOAD,
+                           **fault)
+        with open(self.beside(f"err.{self.number}"), "wb") as errors:
+            return subprocess.Popen(
+                command, cwd=self.directory, env=environment, stdout=target,
+                stdin=subprocess.DEVNULL, stderr=errors)
+
+    def open_to_append(self, name):
+        """As other programs and the shell do; None while a lease keeps them
+        waiting."""
+        try:
+            fd = os.open(self.path(name), os.O_WRONLY | os.O_CREAT |
+                         os.O_APPEND | os.O_NONBLOCK, 0o666)
+        except BlockingIOError:
+            return None
+        os.set_blocking(fd, True)
+        return fd
+
     def errors(self, run):
-        with open(self.path(f"err.{run.number}"), "rb") as file:
+        with open(self.beside(f"err.{run.number}"), "rb") as file:
             return file.read().decode("utf-8", "replace").strip()
 
     def go_on(self):
@@ -385,22 +504,30 @@ class Case:
         return False
 
     def kill(self, run):
-        os.kill(run.process.pid, signal.SIGKILL)
-        run.wait(LONG)
+        self.shoot(run)
         self.look()
         self.say("kill", run.number)
         self.troubles += 1
         self.settle(run)
+
+    def shoot(self, run):
+        os.kill(run.process.pid, signal.SIGKILL)
+        run.wait(LONG)
+        # Its lease of a description that others have stays for 45 seconds.
+        for fd in self.shared.values():
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            except OSError:
+                pass  # there is none
 
     def settle(self, run):
         """What must hold when a run has ended."""
         self.look_at_old(run)
         if run.state != "ended":
             return
-        if os.path.exists(self.path(run.fault.get("FIRED", ""))) and \
-                "FIRED" in run.fault:
+        if "FIRED" in run.fault and os.path.exists(run.fault["FIRED"]):
             self.loose.append(run.fault["FOREIGN"].encode())
-            os.unlink(self.path(run.fault["FIRED"]))
+            os.unlink(run.fault["FIRED"])
         if "FULL" in run.fault and run.status == 3 and run.alone and \
                 run.old is None:
             self.check_end(run)
@@ -427,6 +554,8 @@ class Case:
             new = run.records - run.knew
             if new & known and not new <= known:
                 raise Finding(f"run {run.number} remembers a part")
+        if run.mode in SAFE and run.status == 0:
+            self.durable[run.name] = known
         self.all_stand(run.name, known)
 
     def look_at_old(self, run):
@@ -457,6 +586,7 @@ class Case:
     def empty(self, file, data):
         file.stood.update(split(self.kind, data))
         file.pieces, file.half = [], None
+        self.loose = [piece for piece in self.loose if piece not in data]
 
     def is_begun(self, name):
         """Does the file have its header, if it is to have one?"""
@@ -472,8 +602,8 @@ class Case:
             return  # the next run goes on with it
         if file is None or file.half is not None or self.others_too:
             return
-        if "again:" in self.errors(run):
-            return  # what failed is the file of --duplicates
+        if "again:" in self.errors(run) or "list." in self.errors(run):
+            return  # what failed is another file
         data = file.read()
         rest = data[sum(map(len, split(self.kind, data))):]
         if rest and "torn" not in self.errors(run):
@@ -482,11 +612,22 @@ class Case:
     # --- other programs
 
     def append(self, file, name, piece):
-        with open(self.path(name), "ab") as other:
-            other.write(piece)
+        fd = self.open_to_append(name)
+        if fd is None:
+            return False
+        os.write(fd, piece)
+        os.close(fd)
         file.pieces.append(piece)
         self.troubles += 1
         self.say("other", name, piece)
+        return True
+
+    def follow(self, name):
+        try:
+            self.followers.append(open(os.open(
+                self.path(name), os.O_RDONLY | os.O_NONBLOCK), "rb"))
+        except BlockingIOError:
+            pass  # until a lease ends
 
     def other(self):
         rng = self.rng
@@ -502,22 +643,23 @@ class Case:
             if run.old is not None and self.has_temporary(run) and \
                     rng.random() < 0.5:
                 what, name, file = "whole", run.output, self.file(run.output)
-        if what in ("cut", "move", "replace") and rng.random() < 0.6:
+        if what in ("cut", "move", "replace") and (
+                self.disk is not None or rng.random() < 0.6):
             what = "whole"
         if file is None or not self.is_begun(name):
             return
         record = self.make("foreign", self.number)
         if what == "rest" and file.half is not None:
-            self.append(file, name, file.half)
-            file.half = None
+            if self.append(file, name, file.half):
+                file.half = None
         elif what == "whole" and file.half is None:
             self.append(file, name, record)
         elif what == "half" and file.half is None:
             middle = rng.randrange(1, len(record))
-            self.append(file, name, record[:middle])
-            file.half = record[middle:]
+            if self.append(file, name, record[:middle]):
+                file.half = record[middle:]
         elif what == "follow":
-            self.followers.append(open(self.path(name), "rb"))
+            self.follow(name)
         elif what == "leave" and self.followers:
             self.followers.pop().close()
         elif what == "cut" and not self.live() and not self.loose:
@@ -545,20 +687,22 @@ class Case:
         """Which of its records the filter knows now."""
         if not os.path.exists(self.path(name)):
             return set()
-        records = self.records[name]
-        found = subprocess.run(
-            [PROGRAM, "check", "-f", name], cwd=self.directory,
-            input=self.header + b"".join(records), stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, timeout=60, check=False)
-        if b"No such file" in found.stderr:
+        with open(self.beside("err.check"), "w+b") as errors:
+            found = subprocess.run(
+                [PROGRAM, "check", "-f", name, self.beside(f"all.{name}")],
+                cwd=self.directory, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=errors, check=False)
+            errors.seek(0)
+            said = errors.read()
+        if b"No such file" in said:
             return set()  # a run that failed has just removed it
         if found.returncode > 1:
-            raise Finding(f"check: {found.stderr.decode()}")
+            raise Finding(f"check: {said.decode()}")
         return set(split(self.kind, found.stdout)) - {self.header}
 
     def standing(self):
         self.look()
-        there = set()
+        there = set(self.stood)
         for file in self.files:
             there |= file.stood
             if file.is_replaced:
@@ -568,12 +712,12 @@ class Case:
 
     def all_stand(self, name, known):
         """A committed journal's records need not stand anywhere yet."""
-        missing = known - self.standing()
+        missing = known - self.standing() - self.excused[name]
         if missing and not os.path.exists(self.path(name + ".journal")):
             raise Finding(f"{len(missing)} of {len(known)} remembered by "
                           f"{name}, and nowhere: {sorted(missing)[:3]}")
         if self.tee and not os.path.exists(self.path(name + ".journal")):
-            missing = known - self.listed(name)
+            missing = known - self.listed(name) - self.unlisted[name]
             if missing:
                 raise Finding(f"remembered by {name}, and not in its list: "
                               f"{sorted(missing)[:3]}")
@@ -631,9 +775,145 @@ class Case:
         if not set(records) <= set(self.records[self.filters[0]]):
             raise Finding("what stands there is not a record")
 
+    # --- power failures
+
+    def cut(self):
+        """The power fails. What holds then, and what has been lost."""
+        for run in self.live():
+            self.look_at_old(run)
+        for run in self.live():
+            self.shoot(run)
+            run.old = None
+        self.close_all()
+        left = self.disk.cut(self.rng)
+        self.troubles += 1
+        self.say("the power fails:", left)
+        self.look()
+        self.keep_files()
+        for name in self.filters:
+            self.judge(name)
+        for run in self.runs:
+            run.knew = None  # it has been judged
+        for name in self.filters:
+            if not self.recover(name):
+                return  # the power failed again
+        for name in self.filters:
+            self.judge_outputs(name, self.known(name))
+        self.mend_headers()
+        for name in self.filters:
+            self.fill_again(name)
+            self.accept(name, self.known(name))
+
+    def keep_files(self):
+        """Which files there are now, and what others have in them."""
+        for file in list(self.files):
+            if os.stat(file.handle).st_nlink > 0:
+                file.is_replaced = False
+                file.forget_others()
+                continue
+            self.stood |= file.stood
+            self.files.remove(file)
+            file.close()
+        whole = b"\0".join(file.read() for file in self.files)
+        self.loose = [piece for piece in self.loose if piece in whole]
+
+    def judge(self, name):
+        known = self.known(name)
+        missing = self.durable[name] - known
+        if missing:
+            raise Finding(f"{name} has forgotten {sorted(missing)[:3]}")
+        for run in self.runs:
+            if run.name == name and run.mode == "--atomic":
+                self.judge_atomic(run, known)
+
+    def accept(self, name, known):
+        """What is lost now may be; nothing else is from now on."""
+        self.durable[name] = known
+        self.excused[name] = known - self.standing()
+        self.unlisted[name] = known - self.listed(name) if self.tee else set()
+
+    def judge_atomic(self, run, known):
+        if run.knew is None:
+            return
+        new = run.records - run.knew
+        for other in self.runs:
+            if other.name == run.name and other.number > run.number:
+                new -= other.records
+        if new & known and not new <= known:
+            raise Finding(f"run {run.number} remembers {len(new & known)} of "
+                          f"{len(new)}")
+
+    def recover(self, name):
+        """The next run finishes the journal, if there is one. Returns False if
+        the power has failed meanwhile."""
+        if not os.path.exists(self.path(name + ".journal")):
+            return True
+        known = self.known(name)
+        self.number += 1
+        fault = {"STOP": str(self.rng.randrange(1, 80))} \
+            if self.rng.random() < 0.4 else {}
+        command = [PROGRAM, "add", "-f", name, "/dev/null"]
+        run = Run(self.execute(command, fault, subprocess.DEVNULL), command,
+                  None, set(), "add")
+        run.number = self.number
+        run.wait(LONG)
+        self.say("add", run.number, fault, "->", run.state, run.status,
+                 self.errors(run))
+        if run.state != "ended":
+            self.shoot(run)
+            self.cut()
+            return False
+        if run.status != 0:
+            raise Finding(f"the journal of {name} is not finished: "
+                          f"{self.errors(run)}")
+        if self.known(name) != known:
+            raise Finding(f"check saw {len(known)} records of {name}, which "
+                          f"knows {len(self.known(name))}")
+        return True
+
+    def judge_outputs(self, name, known):
+        missing = known - self.frail[name] - self.excused[name] - \
+            self.standing()
+        if missing:
+            raise Finding(f"{len(missing)} of {len(known)} remembered by "
+                          f"{name}, and gone: {sorted(missing)[:3]}")
+        if self.tee:
+            missing = known - self.frail[name] - self.unlisted[name] - \
+                self.listed(name)
+            if missing:
+                raise Finding(f"remembered by {name}, and gone from its list: "
+                              f"{sorted(missing)[:3]}")
+
+    def mend_headers(self):
+        """Remove what has lost its header: runs would refuse it."""
+        for output in self.outputs + ["again"] + self.lists():
+            file = self.file(output)
+            data = b"" if file is None else file.read()
+            if self.header and not data.startswith(self.header) and \
+                    not self.header.startswith(data):
+                file.stood.update(split(self.kind, data))
+                os.unlink(self.path(output))
+                self.say("without header:", output)
+
+    def fill_again(self, name):
+        """A list stays, and its filter is lost."""
+        file = self.file(f"list.{name}") if self.tee else None
+        if file is None or file.read() == b"" or \
+                os.path.exists(self.path(name)):
+            return
+        command = self.options(name, None, "")
+        command.remove(f"--tee=list.{name}")
+        command[1:1] = ["add"]
+        done = subprocess.run(
+            command + [f"list.{name}"], cwd=self.directory, check=False,
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.say(command, "->", done.returncode, done.stderr)
+        if done.returncode != 0:
+            raise Finding(f"{name} is not filled: {done.stderr}")
+
     def finish(self):
         while self.live():
-            for run in self.live():
+            for run in sorted(self.live(), key=lambda r: r.state == "waiting"):
                 if run.state == "waiting":
                     run.wait(LONG)
                     if run.state == "waiting" and not any(
@@ -650,14 +930,14 @@ class Case:
                     self.settle(run)
         self.check_others()
         for name in self.filters:
-            run = self.begin(name, self.rng.choice((None, "--sync",
-                                                    "--atomic")),
-                             self.records[name], {}, False)
+            mode = self.rng.choice([m for m in self.modes
+                                    if m != "--shared"])
+            run = self.begin(name, mode, self.records[name], {}, False)
             run.wait(LONG)
             self.settle(run)
             if run.status == 3 and "they are discarded" in self.errors(run) \
                     and self.others_too:
-                run = self.begin(name, None, self.records[name], {}, False)
+                run = self.begin(name, mode, self.records[name], {}, False)
                 run.wait(LONG)
                 self.settle(run)
             if run.status != 0:
@@ -665,7 +945,8 @@ class Case:
                               f"{run.status}: {self.errors(run)}")
             if os.path.exists(self.path(name + ".journal")):
                 raise Finding(f"a journal of {name} stays")
-            missing = set(self.records[name]) - self.standing()
+            missing = set(self.records[name]) - self.standing() - \
+                self.excused[name]
             if missing:
                 raise Finding(f"lost: {sorted(missing)[:3]}")
         self.check_others()
@@ -679,40 +960,82 @@ class Case:
                 self.start()
             elif turn < 0.75:
                 self.go_on()
+            elif self.disk is not None and turn < 0.85:
+                self.cut()
             elif self.others_too:
                 self.other()
+        if self.disk is not None and self.rng.random() < 0.7:
+            self.cut()
         self.finish()
+        if self.disk is not None:
+            self.cut()
 
-    def close(self):
-        for run in self.live():
-            os.kill(run.process.pid, signal.SIGKILL)
-            run.wait(LONG)
-        for file in self.files + self.followers:
+    def close_all(self):
+        """What other programs have open."""
+        for file in self.followers:
             file.close()
         for fd in self.shared.values():
             os.close(fd)
+        self.followers.clear()
+        self.shared.clear()
+
+    def close(self):
+        for run in self.live():
+            self.shoot(run)
+        for file in self.files:
+            file.close()
+        self.close_all()
+
+
+def play(seed, disk=None):
+    """Prints what it finds. Returns how many troubles there were, and 1 if
+    something was found, otherwise 0."""
+    began = time.monotonic()
+    case = Case(seed, os.getcwd(), disk)
+    try:
+        case.play()
+        return case.troubles, 0
+    except Finding as finding:
+        print(f"seed {seed}, {case.kind}, after "
+              f"{time.monotonic() - began:.1f} s: {finding}", flush=True)
+        print("\n".join(case.log), flush=True)
+        return case.troubles, 1
+    finally:
+        case.close()
+
+
+def play_recorded(seed):
+    """A case in which the power fails, in a process that is recorded."""
+    os.makedirs("disk", exist_ok=True)
+    for name in os.listdir("disk"):
+        os.unlink(os.path.join("disk", name))
+    done = subprocess.run(
+        [RECORDER, "trace", "disk", "--", sys.executable, "-S", __file__,
+         "--recorded", str(seed)], stdout=subprocess.PIPE, text=True,
+        check=False)
+    *lines, last = done.stdout.splitlines() or [""]
+    if lines:
+        print("\n".join(lines), flush=True)
+    if done.returncode != 0:
+        raise SystemExit(f"recorder: status {done.returncode}")
+    return map(int, last.split())
 
 
 def main():
+    if sys.argv[1] == "--recorded":
+        print(*play(int(sys.argv[2]), Disk(os.path.abspath("disk"),
+                                           os.path.abspath("trace"))))
+        return 0
     count = int(sys.argv[1])
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
     keep_on = len(sys.argv) > 3  # count the findings instead of stopping
     troubles = findings = 0
-    began = time.monotonic()
-    for i in range(count):
-        case = Case(seed + i, os.getcwd())
-        try:
-            case.play()
-        except Finding as finding:
-            findings += 1
-            print(f"seed {seed + i}, {case.kind}, after "
-                  f"{time.monotonic() - began:.1f} s: {finding}", flush=True)
-            if not keep_on:
-                print("\n".join(case.log))
-                return 1
-        finally:
-            case.close()
-        troubles += case.troubles
+    for i in range(seed, seed + count):
+        more, found = play_recorded(i) if RECORDER and i % 8 == 0 else play(i)
+        troubles += more
+        findings += found
+        if found and not keep_on:
+            return 1
     print(f"{count} cases from seed {seed}: {troubles} kills, failures and "
           f"other programs' steps; {findings} findings")
     # chance must not decide

@@ -36,7 +36,11 @@
  *   CPU_MAX=FILE        this is cpu.max of each of its groups
  *   CLOCK=FILE          the monotonic clock is ahead by the nanoseconds that
  *                       the first 8 bytes of the file say, at all times
- *   FIRED=FILE          is made when something of this has happened
+ *   SLEEP=MILLISECONDS  nanosleep(2) doesn't wait: the process's monotonic
+ *                       clock goes ahead instead, and SIGSTOP stops it whenever
+ *                       it would have slept for so long in all
+ *   FIRED=FILE          is made when something of this has happened, SLEEP
+ *                       aside
  *
  * All is counted from main on; what the loader does before is not the
  * program's. Commands that the program starts are left alone.
@@ -84,6 +88,8 @@ static unsigned long steps;
 static unsigned long unreadable;
 static unsigned long refused;
 static const volatile uint64_t *ahead; /* of the clock */
+static uint64_t sleep_most;  /* nanoseconds between two stops, or 0 */
+static uint64_t slept, slept_before; /* the latter up to the last stop */
 static const char *fired_path;
 
 static void
@@ -123,6 +129,7 @@ static struct {
 	void (*free)(void *);
 	long (*sysconf)(int);
 	int (*clock_gettime)(clockid_t, struct timespec *);
+	int (*nanosleep)(const struct timespec *, struct timespec *);
 } next;
 
 /* What dlsym itself may ask for, before there is anything behind us. */
@@ -162,6 +169,7 @@ find_next(void)
 		{ "free", &next.free },
 		{ "sysconf", &next.sysconf },
 		{ "clock_gettime", &next.clock_gettime },
+		{ "nanosleep", &next.nanosleep },
 	};
 
 	if (busy)
@@ -624,22 +632,45 @@ mincore(void *at, size_t nbytes, unsigned char *resident)
 
 /* --- a clock that jumps */
 
+static void
+put_ahead(struct timespec *now, uint64_t nanoseconds)
+{
+	nanoseconds += (uint64_t)now->tv_nsec;
+	now->tv_sec += (time_t)(nanoseconds / 1000000000);
+	now->tv_nsec = (long)(nanoseconds % 1000000000);
+}
+
 int
 clock_gettime(clockid_t clock, struct timespec *now)
 {
 	static int told;
-	uint64_t nanoseconds;
 
 	if (!find_next() || next.clock_gettime(clock, now) < 0)
 		return -1;
-	if (ahead == NULL || clock != CLOCK_MONOTONIC)
+	if (clock != CLOCK_MONOTONIC)
 		return 0;
-	nanoseconds = *ahead + (uint64_t)now->tv_nsec;
-	now->tv_sec += (time_t)(nanoseconds / 1000000000);
-	now->tv_nsec = (long)(nanoseconds % 1000000000);
+	put_ahead(now, slept);
+	if (ahead == NULL)
+		return 0;
+	put_ahead(now, *ahead);
 	if (!told)
 		fired();
 	told = 1;
+	return 0;
+}
+
+int
+nanosleep(const struct timespec *time, struct timespec *rest)
+{
+	if (!find_next())
+		return -1;
+	if (!begun || sleep_most == 0)
+		return next.nanosleep(time, rest);
+	slept += (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+	if (slept - slept_before >= sleep_most) {
+		slept_before = slept;
+		raise(SIGSTOP);
+	}
 	return 0;
 }
 
@@ -699,6 +730,7 @@ our_main(int argc, char **argv, char **environment)
 	refused = take_number("REFUSED");
 	fired_path = getenv("FIRED");
 	ahead = map_clock(getenv("CLOCK"));
+	sleep_most = (uint64_t)take_number("SLEEP") * 1000000;
 	unsetenv("LD_PRELOAD");
 	begun = 1;
 	return real_main(argc, argv, environment);

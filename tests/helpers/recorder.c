@@ -10,7 +10,9 @@
  * their files are compared with what they were: so changes through a shared
  * mapping are seen too, as those of the next call. That is left out after a
  * call that changes no file, and before it, too, in a program that can have no
- * such mapping: most calls are a loader's. Exits as the command does.
+ * such mapping: most calls are a loader's. A process that a signal stops stays
+ * stopped until SIGCONT, and whatever was done before is in the trace then.
+ * Exits as the command does.
  *
  * The trace has a line for each event, in order; numbers are decimal. What
  * changed between two stops has the same moment, the first number.
@@ -42,7 +44,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECTOR = 512, NAMES_MAX = 64, NAMELESS_MAX = 64,
+enum { SECTOR = 512, NAMES_MAX = 256, NAMELESS_MAX = 256,
 	DIRECTORIES_MAX = 4, THREADS_MAX = 64, NAME_BYTES = 256 };
 
 struct object {
@@ -69,7 +71,6 @@ struct nameless {
 /* A thread that is in the middle of a call. */
 struct thread {
 	pid_t id;
-	int is_new;           /* its first stop is not a signal's */
 	int may_map;          /* and so change files between calls */
 	int harmless;         /* the call changes none */
 	char kind;            /* of sync: s, f, a; opens a file without a
@@ -151,16 +152,16 @@ make_room(struct object *object, size_t nbytes)
 	object->room = nbytes;
 }
 
-/* What the file at `path` is now, as whole sectors; *length is its own. */
+/*
+ * What the open file `fd`, or an empty one if it is -1, is now, as whole
+ * sectors; *length is its own.
+ */
 static uint8_t *
-read_file(const char *path, size_t *length, size_t *room)
+read_file(int fd, size_t *length, size_t *room)
 {
 	static uint8_t *data;
 	static size_t most;
 	ssize_t n;
-	/* An open file is behind a link in /proc. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
-	    (strncmp(path, "/proc/", 6) == 0 ? 0 : O_NOFOLLOW));
 
 	*length = 0;
 	while (fd >= 0) {
@@ -189,8 +190,15 @@ static void
 look_at_data(struct object *object, const char *path)
 {
 	size_t length, room, end;
-	uint8_t *data = read_file(path, &length, &room);
+	uint8_t *data;
+	/* An open file is behind a link in /proc. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+	    (strncmp(path, "/proc/", 6) == 0 ? 0 : O_NOFOLLOW));
 
+	/* Its lease keeps us out: the next look that can will see it. */
+	if (fd < 0 && errno == EWOULDBLOCK)
+		return;
+	data = read_file(fd, &length, &room);
 	if (length != object->length) {
 		fprintf(trace, "length %lu %d %zu\n", moment, object->number,
 		    length);
@@ -318,7 +326,7 @@ find_thread(pid_t id)
 		errno = E2BIG;
 		die("threads");
 	}
-	*free_one = (struct thread){ .id = id, .is_new = 1, .may_map = 1 };
+	*free_one = (struct thread){ .id = id, .may_map = 1 };
 	return free_one;
 }
 
@@ -372,17 +380,25 @@ follow_nameless(const struct thread *thread, int fd)
 static int
 is_harmless(const uint64_t *info)
 {
-	static const uint64_t harmless[] = { SYS_brk, SYS_close, SYS_dup3,
-		SYS_execve, SYS_exit_group, SYS_futex, SYS_lseek, SYS_mprotect,
-		SYS_munmap, SYS_ppoll, SYS_pread64, SYS_prlimit64, SYS_read,
-		SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_set_robust_list,
-		SYS_set_tid_address, SYS_wait4,
+	static const uint64_t harmless[] = { SYS_brk, SYS_clone, SYS_close,
+		SYS_dup3, SYS_execve, SYS_exit_group, SYS_fcntl, SYS_futex,
+		SYS_getcwd, SYS_getdents64, SYS_getegid, SYS_geteuid,
+		SYS_getgid, SYS_getpid, SYS_getppid, SYS_getrandom, SYS_gettid,
+		SYS_getuid, SYS_kill, SYS_lseek, SYS_mprotect, SYS_mremap,
+		SYS_munmap, SYS_nanosleep, SYS_pipe2, SYS_ppoll, SYS_pread64,
+		SYS_prlimit64, SYS_pselect6, SYS_read, SYS_readlinkat,
+		SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn,
+		SYS_set_robust_list, SYS_set_tid_address, SYS_sigaltstack,
+		SYS_sysinfo, SYS_uname, SYS_wait4,
 		/* not on all machines */
 #ifdef SYS_access
 		SYS_access,
 #endif
 #ifdef SYS_arch_prctl
 		SYS_arch_prctl,
+#endif
+#ifdef SYS_clock_nanosleep
+		SYS_clock_nanosleep,
 #endif
 #ifdef SYS_dup2
 		SYS_dup2,
@@ -399,8 +415,14 @@ is_harmless(const uint64_t *info)
 #ifdef SYS_poll
 		SYS_poll,
 #endif
+#ifdef SYS_readlink
+		SYS_readlink,
+#endif
 #ifdef SYS_rseq
 		SYS_rseq,
+#endif
+#ifdef SYS_vfork
+		SYS_vfork,
 #endif
 	};
 
@@ -533,9 +555,8 @@ exit_status(int status)
 static int
 at_stop(struct thread *thread, int status)
 {
-	int number = WSTOPSIG(status), was_new = thread->is_new;
+	int number = WSTOPSIG(status);
 
-	thread->is_new = 0;
 	if (status >> 16 == PTRACE_EVENT_EXEC)
 		thread->may_map = 0;
 	else if (status >> 16 == PTRACE_EVENT_CLONE)
@@ -544,9 +565,28 @@ at_stop(struct thread *thread, int status)
 		at_call(thread);
 		return 0;
 	}
-	if (number == SIGTRAP || (was_new && number == SIGSTOP))
-		return 0;
-	return number;
+	return status >> 16 != 0 ? 0 : number;
+}
+
+/* Has a signal stopped the process? (A new one begins with SIGTRAP.) */
+static int
+is_stopped(int status)
+{
+	return status >> 16 == PTRACE_EVENT_STOP &&
+	    WSTOPSIG(status) != SIGTRAP;
+}
+
+/* Let the thread go on, or, if a signal has stopped it, stay as it is. */
+static void
+let_go(const struct thread *thread, int status, int number)
+{
+	fflush(trace);
+	/* ESRCH: it was killed meanwhile */
+	if ((is_stopped(status) ?
+	    ptrace(PTRACE_LISTEN, thread->id, NULL, NULL) :
+	    ptrace(PTRACE_SYSCALL, thread->id, NULL, number)) < 0 &&
+	    errno != ESRCH)
+		die("ptrace");
 }
 
 /* Let them all run from stop to stop, until the first one has ended. */
@@ -556,10 +596,6 @@ follow(pid_t first)
 	int status, number, result = -1;
 	pid_t id;
 
-	ptrace(PTRACE_SETOPTIONS, first, NULL, PTRACE_O_TRACESYSGOOD |
-	    PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
-	    PTRACE_O_TRACEVFORK | PTRACE_O_EXITKILL);
-	ptrace(PTRACE_SYSCALL, first, NULL, 0);
 	while ((id = waitpid(-1, &status, __WALL)) > 0) {
 		struct thread *thread = find_thread(id);
 
@@ -570,10 +606,7 @@ follow(pid_t first)
 			continue;
 		}
 		number = at_stop(thread, status);
-		/* ESRCH: it was killed meanwhile */
-		if (ptrace(PTRACE_SYSCALL, id, NULL, number) < 0 &&
-		    errno != ESRCH)
-			die("ptrace");
+		let_go(thread, status, number);
 	}
 	return result;
 }
@@ -581,7 +614,8 @@ follow(pid_t first)
 int
 main(int argc, char **argv)
 {
-	int status;
+	int status, begin[2];
+	char byte;
 	pid_t pid;
 
 	directories = argv + 2;
@@ -597,18 +631,23 @@ main(int argc, char **argv)
 	if (trace == NULL)
 		die(argv[1]);
 	look();
+	if (pipe2(begin, O_CLOEXEC) < 0)
+		die("pipe");
 	pid = fork();
 	if (pid == 0) {
-		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+		if (read(begin[0], &byte, 1) != 1)
 			_exit(125);
-		raise(SIGSTOP);
 		execvp(directories[directory_count + 1],
 		    directories + directory_count + 1);
 		_exit(127);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFSTOPPED(status))
+	if (pid < 0 || ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACESYSGOOD |
+	    PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+	    PTRACE_O_TRACEVFORK | PTRACE_O_EXITKILL) < 0)
 		die("ptrace");
-	find_thread(pid)->is_new = 0;
+	/* its calls are seen from execve on */
+	if (write(begin[1], "", 1) != 1)
+		die("pipe");
 	status = follow(pid);
 	if (fclose(trace) != 0)
 		die(argv[1]);
