@@ -46,9 +46,11 @@
 /* Filters that are open: each layer is a mapping, and Linux allows 65,530. */
 #define OPEN_FILTERS ((size_t)8192)
 /*
- * How long to wait at the end for clients that neither send what they began nor
- * read replies, and for all others.
+ * At the end: how long nothing arrives before those with no more requests are
+ * hung up on; and how long to wait for clients that neither send what they
+ * began nor read replies, and for all others.
  */
+#define QUIET (100 * CLOCK_MILLISECOND)
 #define IDLE_FAREWELL CLOCK_SECOND
 #define FAREWELL (10 * CLOCK_SECOND)
 /*
@@ -592,9 +594,12 @@ tell_addresses(struct service *service)
 	add_event(service->tick, &second);
 }
 
-/* Read from all clients once; hang up on those that had no more requests. */
+/*
+ * Read from all clients once. If all is quiet, hang up on those that had no
+ * more requests.
+ */
 static void
-read_last_requests(struct service *service)
+read_last_requests(struct service *service, int is_quiet)
 {
 	const uint64_t *bytes_read = &service->counters.bytes_read;
 
@@ -605,7 +610,7 @@ read_last_requests(struct service *service)
 		if (!client_goes_on(c))
 			continue;
 		on_ready(-1, EV_READ, c);
-		if (!waited && *bytes_read == before)
+		if (is_quiet && !waited && *bytes_read == before)
 			client_end(c);
 	}
 	finish_sweep(service);
@@ -613,25 +618,30 @@ read_last_requests(struct service *service)
 
 /*
  * Accept no more connections, answer all that the sockets hold, and send the
- * replies to clients that read them in time.
+ * replies to clients that read them in time. A socket that is empty proves
+ * nothing by itself: the system may be about to fill it from the client's. So
+ * nobody is hung up on until nothing has arrived for a while.
  */
 static void
 say_farewell(struct service *service)
 {
 	const struct counters *counters = &service->counters;
 	const struct timeval moment = { 0, 50000 };
-	uint64_t start = clock_now(), progress = start, now = start, moved;
+	uint64_t start = clock_now(), progress = start, now = start;
+	uint64_t arrival = start, arrived = counters->bytes_read, moved;
 
 	stop_listening(service);
-	read_last_requests(service);
 	while (service->clients != NULL && now - progress < IDLE_FAREWELL &&
 	    now - start < FAREWELL) {
 		moved = counters->bytes_read + counters->bytes_written;
 		event_base_loopexit(service->base, &moment);
 		event_base_loop(service->base, EVLOOP_ONCE);
 		finish_sweep(service);
-		read_last_requests(service);
 		now = clock_now();
+		if (counters->bytes_read != arrived)
+			arrival = now;
+		arrived = counters->bytes_read;
+		read_last_requests(service, now - arrival >= QUIET);
 		if (moved != counters->bytes_read + counters->bytes_written)
 			progress = now;
 	}
