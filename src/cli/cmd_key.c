@@ -4,48 +4,35 @@
 #include "cli/filter_options.h"
 #include "cli/options.h"
 #include "cli/report.h"
-#include "stream/keys.h"
 #include "stream/run.h"
-
-/* The recipe of the filter that was named, or that of the options alone. */
-static int
-find_recipe(const struct options *o, const struct run_plan *plan,
-    struct key_recipe *recipe, struct error *error)
-{
-	struct inputs inputs = run_inputs(plan, recipe);
-	struct filter *filter;
-	int is_new;
-
-	if (plan->filter != NULL) {
-		if (filter_options_open(&filter, &is_new, o, plan, recipe,
-		    &inputs, error) < 0)
-			return -1;
-		return filter_close(filter, error);
-	}
-	if (key_recipe_complete(recipe, error) < 0)
-		return -1;
-	return filter_options_check_keys(o, recipe, error);
-}
 
 /* A reader of the output must know that it has more lines than keys. */
 static void
-tell_several(const struct key_recipe *recipe,
-    const struct keys_figures *figures)
+tell_several(const struct run *run)
 {
-	const struct key_position *first = &figures->first;
-	const char *unit = recipe->csv ? "record" : "line";
+	const struct key_position *first = &run->first_several;
+	const char *unit = run->recipe.csv ? "record" : "line";
 	char count[NUMBER_TEXT], number[NUMBER_TEXT];
 
-	number_format_count(count, figures->several);
+	number_format_count(count, run->several);
 	number_format_count(number, first->number);
-	if (figures->several == 1)
+	if (run->several == 1)
 		error_printf("%s: the key of %s %s contains the end of a line,"
 		    " and is printed on several lines", first->file, unit,
 		    number);
-	else if (figures->several > 1)
+	else if (run->several > 1)
 		error_printf("%s keys contain the end of a line, and are"
 		    " printed on several lines; the first is that of %s %s of"
 		    " %s", count, unit, number, first->file);
+}
+
+static void
+report(const struct run *run, enum run_moment moment)
+{
+	if (moment != MOMENT_ENDS)
+		return;
+	report_keys(&run->recipe, &run->keys, run->lines_read);
+	tell_several(run);
 }
 
 static int
@@ -53,17 +40,20 @@ run_key(const struct options *o, struct error *error)
 {
 	struct key_recipe recipe = o->recipe;
 	struct run_plan plan = o->run;
-	struct keys_figures figures;
-	int status;
+	struct inputs inputs = run_inputs(&plan, &recipe);
+	struct filter *filter;
+	struct run run;
+	int is_new;
 
+	plan.print = PRINT_KEYS;
 	plan.notice = report_notice;
+	plan.report = report;
 	plan.use = (struct filter_use)FILTER_READ;
-	if (find_recipe(o, &plan, &recipe, error) < 0)
+	if (run_check_outputs(&plan, &inputs, error) < 0 ||
+	    filter_options_open(&filter, &is_new, o, &plan, &recipe, &inputs,
+	    error) < 0)
 		return -1;
-	status = keys_print(&plan, &recipe, &figures, error);
-	report_keys(&recipe, &figures.keys, figures.lines);
-	tell_several(&recipe, &figures);
-	return status;
+	return run_lines(&run, &plan, filter, &recipe, error);
 }
 
 const struct command command_key = {

@@ -1,9 +1,9 @@
 /*
  * The pipeline takes all of the input through a job, with several threads: that
- * of a run (worker.c), of a partition (partition.c), or of printing keys
- * (keys.c). Each thread has a worker of the job and a chunk of the input, which
- * the worker first prepares, while other threads do the same, and then finishes
- * in turn, in the order of the input.
+ * of a run (worker.c) or of a partition (partition.c). Each thread has a worker
+ * of the job and a chunk of the input, which the worker first prepares, while
+ * other threads do the same, and then finishes in turn, in the order of the
+ * input.
  */
 #ifndef STREAM_PIPELINE_H
 #define STREAM_PIPELINE_H

@@ -297,6 +297,13 @@ begin_notes(struct run *run, struct output *const outputs[], unsigned count)
 		free(files[i].path);
 }
 
+/* A mark in front of a record of CSV makes it a line, and so is its key. */
+static int
+prints_lines(const struct run_plan *plan)
+{
+	return plan->print == PRINT_MARKED || plan->print == PRINT_KEYS;
+}
+
 /* Let outputs that are files be kept whole. */
 static void
 append_to_outputs(struct run *run)
@@ -307,9 +314,8 @@ append_to_outputs(struct run *run)
 	struct record_format format = run->inputs->format;
 
 	for (unsigned i = 0; i < count; i++) {
-		/* A mark in front of a record of CSV makes it a line. */
 		format.is_csv = run->inputs->format.is_csv &&
-		    !(i == 0 && run->plan->print == PRINT_MARKED);
+		    !(i == 0 && prints_lines(run->plan));
 		output_append(outputs[i], &format, run->plan->notice);
 		if (outputs[i]->append.fd >= 0)
 			append_expect(&outputs[i]->append, run->settled.inode,

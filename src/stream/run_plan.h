@@ -26,6 +26,7 @@ enum run_print {
 		      * input */
 	PRINT_MARKED, /* all of them, with "new" or "seen" in front; if nothing
 	                 is remembered, with "out" or "in" */
+	PRINT_KEYS,   /* the keys of all lines; the filter is not used */
 	PRINT_NOTHING
 };
 
@@ -101,6 +102,9 @@ struct run {
 	uint64_t position;         /* position in the input, as in struct
 				    * chunk */
 	uint64_t bytes_read;       /* bytes of these lines, headers included */
+	uint64_t several;          /* keys that contain the end of a line, of
+				    * those that were printed */
+	struct key_position first_several; /* the line of the first such key */
 	struct key_figures keys;
 	struct reading reading;
 	int input_failed;

@@ -39,7 +39,8 @@ struct worker {
 	struct run *run;
 	struct lines lines;     /* lines that are prepared; with --part
 				 * (`numbers`), only those of this part */
-	struct digest *digests; /* digests of their keys */
+	struct key *keys;       /* their keys with PRINT_KEYS, else NULL */
+	struct digest *digests; /* digests of their keys, otherwise */
 	uint32_t *numbers;      /* index of each of them among the lines that
 				 * were split; NULL without --part */
 	size_t passed;          /* lines of other parts among those that were
@@ -65,7 +66,9 @@ worker_new(void *context, struct chunk *chunk, size_t room)
 	lines_init(&w->lines, &run->recipe, &run->inputs->format, chunk,
 	    room);
 	w->digests = memory_or_die(malloc(room * sizeof *w->digests));
-	if (run->recipe.parts > 0)
+	if (run->plan->print == PRINT_KEYS)
+		w->keys = memory_or_die(malloc(room * sizeof *w->keys));
+	else if (run->recipe.parts > 0)
 		w->numbers = memory_or_die(malloc(room *
 		    sizeof *w->numbers));
 	w->batch = batch_new(filter_batch_lines(run->filter));
@@ -83,6 +86,7 @@ worker_free(void *worker)
 
 	lines_free(&w->lines);
 	batch_free(w->batch);
+	free(w->keys);
 	free(w->digests);
 	free(w->numbers);
 	free(w->buffer);
@@ -458,6 +462,38 @@ claim_and_write(struct worker *w, size_t *written, struct error *error)
 	return claimed;
 }
 
+/* Print the keys of `count` prepared lines, from line `first` on. */
+static int
+print_keys(struct worker *w, size_t first, size_t count, struct error *error)
+{
+	struct run *run = w->run;
+	const char end[OUTPUT_TEXT] = {
+		(char)run->inputs->format.csv.terminator };
+
+	run->plan->report(run, MOMENT_BEFORE_PRINT);
+	for (size_t i = first; i < first + count; i++) {
+		const struct key *key = &w->keys[i];
+		const struct output_record record = { .line = key->data,
+			.nbytes = key->nbytes, .back = end, .back_bytes = 1 };
+
+		if (output_add_record(&run->output, &w->copies, &record,
+		    error) < 0)
+			return -1;
+		if (memchr(key->data, end[0], key->nbytes) != NULL &&
+		    run->several++ == 0)
+			run->first_several = place_of(w, i);
+	}
+	if (output_flush(&run->output, &w->copies, error) < 0)
+		return -1;
+	w->starts = w->lines.starts + first;
+	if (w->lines.troubles != NULL)
+		count_troubles(w, first, count);
+	run->lines_read += count;
+	run->bytes_read += (uint64_t)(w->starts[count] - w->starts[0]);
+	run->plan->report(run, MOMENT_AFTER_BATCH);
+	return 0;
+}
+
 /*
  * Finish one batch of prepared lines, from line `first` on, up to *count of
  * them. *count becomes how many it was; the caller passes the others again.
@@ -529,6 +565,7 @@ finish_prepared(struct worker *w, struct error *error)
 	struct run *run = w->run;
 	const uint8_t *troubles = w->lines.troubles;
 	size_t allowed = w->lines.count, n;
+	int result;
 
 	if (lines_count_headers(&w->lines, &run->reading, &run->keys,
 	    run->plan->strict_keys, error) < 0)
@@ -542,7 +579,11 @@ finish_prepared(struct worker *w, struct error *error)
 		n = n < w->batch->capacity ? n : w->batch->capacity;
 		if (signals_stop)
 			return 0;
-		if (finish_batch(w, i, &n, error) < 0)
+		if (w->keys != NULL)
+			result = print_keys(w, i, n, error);
+		else
+			result = finish_batch(w, i, &n, error);
+		if (result < 0)
 			return -1;
 	}
 	if (signals_stop)
@@ -568,8 +609,8 @@ worker_prints_header(const struct run *run)
 {
 	const struct run_plan *plan = run->plan;
 
-	if (!run->recipe.header || (plan->print == PRINT_SEEN &&
-	    plan->remember))
+	if (!run->recipe.header || plan->print == PRINT_KEYS ||
+	    (plan->print == PRINT_SEEN && plan->remember))
 		return 0;
 	return plan->print != PRINT_NOTHING || plan->tee != NULL;
 }
@@ -666,7 +707,8 @@ first_pause(const struct run *run)
 	if (recipe->range_count == 0 && recipe->column_count == 0 &&
 	    recipe->json_count == 0)
 		return 0;
-	if (recipe->keep_empty || run->plan->strict_keys)
+	if (recipe->keep_empty || run->plan->strict_keys ||
+	    run->plan->print == PRINT_KEYS)
 		return 0;
 	return FIRST_PAUSE;
 }
@@ -696,13 +738,23 @@ check_first_lines(const struct worker *w, struct error *error)
 	return key_refuse_all(&run->recipe, chunk->file, n, error);
 }
 
+/* Make what the run needs of the lines that were split: keys, or digests. */
+static void
+prepare_split(struct worker *w)
+{
+	if (w->keys != NULL)
+		lines_keys(&w->lines, 0, w->lines.count, w->keys);
+	else
+		prepare_lines(w);
+}
+
 static void
 worker_prepare(void *worker, size_t limit)
 {
 	struct worker *w = worker;
 
 	lines_first(&w->lines, limit);
-	prepare_lines(w);
+	prepare_split(w);
 }
 
 static int
@@ -716,7 +768,7 @@ worker_finish(void *worker, struct error *error)
 	    finish_prepared(w, error) < 0)
 		return -1;
 	while (!signals_stop && lines_next(&w->lines, w->batch->capacity)) {
-		prepare_lines(w);
+		prepare_split(w);
 		if (finish_prepared(w, error) < 0)
 			return -1;
 	}
