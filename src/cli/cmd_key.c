@@ -38,13 +38,16 @@ report(const struct run *run, enum run_moment moment)
 static int
 run_key(const struct options *o, struct error *error)
 {
-	struct key_recipe recipe = o->recipe;
+	/* These two are too large for a small stack. */
+	static struct key_recipe recipe;
+	static struct run run;
 	struct run_plan plan = o->run;
-	struct inputs inputs = run_inputs(&plan, &recipe);
+	struct inputs inputs;
 	struct filter *filter;
-	struct run run;
 	int is_new;
 
+	recipe = o->recipe;
+	inputs = run_inputs(&plan, &recipe);
 	plan.print = PRINT_KEYS;
 	plan.notice = report_notice;
 	plan.report = report;
