@@ -205,7 +205,7 @@ class Disk:
 
 class Case:
     def __init__(self, seed, directory, disk=None):
-        self.rng = random.Random(seed)
+        self.seed, self.rng = seed, random.Random(seed)
         self.directory = os.path.join(directory, "disk")
         self.aside = os.path.join(directory, "aside")
         self.disk = disk
@@ -433,6 +433,7 @@ class Case:
         process = self.execute(command, fault, target)
         run = Run(process, command, name, set(records), mode)
         run.number, run.output, run.fault = self.number, output, fault
+        run.replaces = how == "-r"
         run.alone = not self.live()
         run.knew = self.known(name) if mode == "--atomic" else None
         self.runs.append(run)
@@ -448,8 +449,10 @@ class Case:
         return run
 
     def execute(self, command, fault, target):
-        environment = dict(os.environ, SLEEP="500", LD_PRELOAD=PRELOAD,
-                           **fault)
+        # the same secrets of filters each time, another in each run
+        environment = dict(
+            os.environ, LD_PRELOAD=PRELOAD, SLEEP="500",
+            RANDOM_FROM=str(self.seed * 1000 + self.number), **fault)
         with open(self.beside(f"err.{self.number}"), "wb") as errors:
             return subprocess.Popen(
                 command, cwd=self.directory, env=environment, stdout=target,
@@ -863,6 +866,9 @@ class Case:
             self.shoot(run)
             self.cut()
             return False
+        if run.status == 3 and "they are discarded" in self.errors(run) and \
+                any(r.replaces for r in self.runs):
+            return True  # its output has been replaced
         if run.status != 0:
             raise Finding(f"the journal of {name} is not finished: "
                           f"{self.errors(run)}")

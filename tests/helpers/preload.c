@@ -39,8 +39,9 @@
  *   SLEEP=MILLISECONDS  nanosleep(2) doesn't wait: the process's monotonic
  *                       clock goes ahead instead, and SIGSTOP stops it whenever
  *                       it would have slept for so long in all
- *   FIRED=FILE          is made when something of this has happened, SLEEP
- *                       aside
+ *   RANDOM_FROM=N       getrandom(2) gives bytes that depend on N alone
+ *   FIRED=FILE          is made when something of this has happened, SLEEP and
+ *                       RANDOM_FROM aside
  *
  * All is counted from main on; what the loader does before is not the
  * program's. Commands that the program starts are left alone.
@@ -90,6 +91,8 @@ static unsigned long refused;
 static const volatile uint64_t *ahead; /* of the clock */
 static uint64_t sleep_most;  /* nanoseconds between two stops, or 0 */
 static uint64_t slept, slept_before; /* the latter up to the last stop */
+static uint64_t random_state;
+static int is_fixed; /* are there random bytes from random_state? */
 static const char *fired_path;
 
 static void
@@ -524,6 +527,24 @@ fcntl(int fd, int command, ...)
 	return (int)syscall(call, fd, command, argument);
 }
 
+/* --- random bytes that are always the same */
+
+ssize_t
+getrandom(void *data, size_t nbytes, unsigned flags)
+{
+	unsigned char *bytes = data;
+
+	if (!begun || !is_fixed)
+		return syscall(SYS_getrandom, data, nbytes, flags);
+	for (size_t i = 0; i < nbytes; i++) {
+		/* Knuth's constants of MMIX */
+		random_state = random_state * 6364136223846793005 +
+		    1442695040888963407;
+		bytes[i] = (unsigned char)(random_state >> 56);
+	}
+	return (ssize_t)nbytes;
+}
+
 /* --- fewer processors, or more */
 
 int
@@ -730,6 +751,8 @@ our_main(int argc, char **argv, char **environment)
 	refused = take_number("REFUSED");
 	fired_path = getenv("FIRED");
 	ahead = map_clock(getenv("CLOCK"));
+	random_state = take_number("RANDOM_FROM");
+	is_fixed = getenv("RANDOM_FROM") != NULL;
 	sleep_most = (uint64_t)take_number("SLEEP") * 1000000;
 	unsetenv("LD_PRELOAD");
 	begun = 1;
