@@ -343,8 +343,11 @@ notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
 	if (reader->fd < 0 && !there_are_none(errno))
 		result = error_system(error, errno, name);
 	if (reader->fd >= 0 && fstat(reader->fd, &st) == 0 &&
-	    path_is_trusted(&st))
+	    path_is_trusted(&st)) {
 		result = read_frames(reader, id, note);
+		if (result == 0)
+			unlink(name);
+	}
 	if (result != 1)
 		note_free(note);
 	if (reader->fd >= 0)

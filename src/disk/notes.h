@@ -98,7 +98,8 @@ void notes_end(struct notes *notes, int keep);
  * Read the note that an earlier run of this filter by this user left. Returns 1
  * if there is one that may be believed, which note_free frees, otherwise 0; or
  * -1 with `error` filled if its file cannot be opened, unless it is that of
- * somebody else.
+ * somebody else. A file that may be believed, but has no note about this
+ * filter, is removed.
  */
 int notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
     struct note *note, struct error *error);

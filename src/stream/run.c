@@ -284,7 +284,9 @@ begin_notes(struct run *run, struct output *const outputs[], unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		struct append *a = &outputs[i]->append;
 
-		if (a->fd < 0 || append_describe(a, &files[n]) < 0)
+		/* What goes to the journal first is whole there. */
+		if (a->fd < 0 || outputs[i]->is_redone ||
+		    append_describe(a, &files[n]) < 0)
 			continue;
 		a->notes = &run->notes;
 		a->number = n++;

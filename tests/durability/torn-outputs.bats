@@ -597,6 +597,27 @@ two"' 3000 >csv
 	mv other seen
 	echo a | run -1 bloomdedup check -v -f seen
 	printf 'a\nb\n' | bloomdedup -f seen | cmp - <(echo b)
+	[ ! -e "$notes" ]
+}
+
+@test "notes of a run that was killed before its first line are removed, too" {
+	bloomdedup create seen
+	start_on_pipe -f seen -o out
+	until_true [ -e "$notes" ]
+	kill -KILL "$pid"
+	wait "$pid" || true
+	exec 7>&-
+	[ -e "$notes" ]
+	echo a | bloomdedup -f seen | cmp - <(echo a)
+	[ ! -e "$notes" ]
+	# with --atomic, the journal has what is appended
+	start_on_pipe -f seen -o out --append --atomic
+	echo b >&7
+	until_idle "$pid"
+	[ ! -e "$notes" ]
+	exec 7>&-
+	ends_with 0
+	cmp out <(echo b)
 }
 
 @test "the message shows a torn line of zeros, as a power failure leaves them" {
