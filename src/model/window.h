@@ -9,7 +9,8 @@
  * boundary, or the time its last line was marked, if later) is a whole window
  * ago. By lines, it has room for a quarter of them, and it is over when four
  * later ones are full. So a line is remembered for at least the window, and at
- * most for a quarter longer.
+ * most for a quarter longer; if the clock is set back, for as much longer, but
+ * for less than a quarter and the time since the last generation began.
  */
 #ifndef MODEL_WINDOW_H
 #define MODEL_WINDOW_H

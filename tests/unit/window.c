@@ -156,6 +156,146 @@ test_clock(void)
 	    "lines have nothing to do with the clock");
 }
 
+/*
+ * Feeds with pauses of up to the window, and a clock that is set back now and
+ * then. The model knows of each line when it came in real time, and by how much
+ * it may stay longer than five quarters: what bloomdedup(1) says.
+ */
+#define FEED_LINES 300
+
+struct feed {
+	struct table table;
+	int64_t now, ahead;  /* the real time; by how much the clock is ahead */
+	unsigned dropped;    /* generations so far */
+	unsigned count;
+	struct {
+		int64_t when, longer;
+		unsigned generation; /* counted from the first one of all */
+		int is_forgotten;
+	} lines[FEED_LINES];
+};
+
+/* Of all feeds of a kind. */
+struct ages {
+	int64_t most;        /* the greatest age of a line that was known */
+	int is_early, is_late;
+};
+
+static int64_t
+below(uint64_t *state, int64_t n)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (int64_t)(*state >> 33) % n;
+}
+
+/* For how long has the newest quarter begun, by the clock? */
+static int64_t
+since_newest(const struct feed *f)
+{
+	unsigned newest = f->table.generation_count - 1;
+
+	return f->now + f->ahead - f->table.generations[newest].begin;
+}
+
+static void
+set_back(struct feed *f, int64_t back)
+{
+	int64_t most = since_newest(f) + 999;
+
+	for (unsigned i = 0; i < f->count; i++)
+		f->lines[i].longer += back < most ? back : most;
+	f->ahead -= back;
+}
+
+/* Look at all lines, as the next run does. */
+static void
+check_ages(struct feed *f, struct ages *ages)
+{
+	unsigned over = window_over(&f->table, &days, f->now + f->ahead);
+
+	for (unsigned i = 0; i < f->count; i++) {
+		int64_t age = f->now - f->lines[i].when;
+
+		if (f->lines[i].is_forgotten)
+			continue;
+		if (f->lines[i].generation < f->dropped + over) {
+			f->lines[i].is_forgotten = 1;
+			ages->is_early |= age < 4000;
+			continue;
+		}
+		ages->is_late |= age >= 5000 + f->lines[i].longer;
+		if (age > ages->most)
+			ages->most = age;
+	}
+}
+
+static void
+add_line(struct feed *f, struct ages *ages)
+{
+	int64_t clock = f->now + f->ahead, since;
+	enum window_step step;
+
+	window_put_dates_right(&f->table, &days, clock);
+	check_ages(f, ages);
+	while ((step = window_next_step(&f->table, &days, clock)) !=
+	    WINDOW_STAY) {
+		f->dropped += f->table.generation_count;
+		if (step == WINDOW_BEGIN) {
+			window_begin_next(&f->table, &days, clock);
+			f->dropped++;
+		} else {
+			window_drop_over(&f->table, &days, clock);
+		}
+		f->dropped -= f->table.generation_count;
+	}
+	since = since_newest(f);
+	f->lines[f->count].when = f->now;
+	f->lines[f->count].longer = since < 0 ? -since : 0;
+	f->lines[f->count].generation = f->dropped + f->table.generation_count -
+	    1;
+	f->count++;
+}
+
+static void
+feed(uint64_t state, int setbacks, int has_pauses, struct ages *ages)
+{
+	struct feed f = { .now = INT64_C(1800000000) };
+
+	start(&f.table, &days, f.now);
+	for (int i = 0; i < FEED_LINES; i++) {
+		int is_pause = has_pauses && below(&state, 8) == 0;
+
+		f.now += below(&state, is_pause ? 4000 : 300);
+		if (setbacks > 0 && below(&state, 30) == 0) {
+			setbacks--;
+			set_back(&f, 1 + below(&state, 8000));
+		}
+		add_line(&f, ages);
+	}
+}
+
+static void
+test_ages(void)
+{
+	struct ages ages[4] = { { 0 } };
+	int is_early = 0, is_late = 0;
+
+	for (int kind = 0; kind < 4; kind++) {
+		for (uint64_t seed = 1; seed <= 200; seed++)
+			feed(seed, 3 * (kind & 1), kind & 2, &ages[kind]);
+		is_early |= ages[kind].is_early;
+		is_late |= ages[kind].is_late;
+	}
+	tap_ok(!is_early, "nothing is forgotten within the window, also if the"
+	    " clock is set back");
+	tap_ok(!is_late, "nothing stays for longer than the manual says");
+	tap_ok(ages[0].most > 4900 && ages[2].most > 4900 &&
+	    ages[0].most < 5000 && ages[2].most < 5000,
+	    "five quarters at most, while nobody sets the clock back");
+	tap_ok(ages[1].most > 6000 && ages[3].most > 8000,
+	    "if it is set back after a pause, the pause counts, too");
+}
+
 static void
 test_lines(void)
 {
@@ -234,6 +374,7 @@ main(void)
 	test_turns();
 	test_drop();
 	test_clock();
+	test_ages();
 	test_lines();
 	test_place();
 	test_sizes();
