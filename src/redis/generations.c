@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
+#include "model/window.h"
 
 /* How old a sample may be. */
 #define SAMPLE_AGE (60 * CLOCK_SECOND)
@@ -85,6 +86,14 @@ ask_time(struct generations *g, struct error *error)
 		if (best.answered - best.asked <= SAMPLE_WIDTH)
 			break;
 	}
+	/*
+	 * Its keys still expire when they should, but all lines would seem to
+	 * be forgotten.
+	 */
+	if (best.microseconds / 1000000 < WINDOW_CLOCK_LEAST)
+		return error_set(error, STATUS_FAILED, "%s: the server's clock"
+		    " is before 2026, so it is wrong, and a window of time goes"
+		    " by it", g->like.shown);
 	g->sample = best;
 	return 0;
 }

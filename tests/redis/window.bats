@@ -35,6 +35,21 @@ clock() {
 	[ -z "$(echo 'day 3' | bloomdedup check -v -f "$URL/seen")" ]
 }
 
+@test "while the server's clock is years behind, nothing is printed or remembered" {
+	start_at 0
+	seq 100 | bloomdedup --window=8d -n 4e5 -f "$URL/seen" >out
+	clock -7500 # as many digits as now
+	for command in '' check add; do
+		fails 3 "the server's clock is before 2026" \
+			bloomdedup $command -f "$URL/seen" <<<101
+	done
+	fails 3 "the server's clock is before 2026" \
+		bloomdedup create --window=8d -n 4e5 "$URL/new"
+	clock 1
+	seq 101 | bloomdedup -f "$URL/seen" | cmp - <(echo 101)
+	seq 3 | bloomdedup -f "$URL/new" | cmp - <(seq 3)
+}
+
 @test "a run that lasts longer than a generation" {
 	start_at 0
 	mkfifo in
