@@ -788,6 +788,10 @@ class Case:
             self.shoot(run)
             run.old = None
         self.close_all()
+        for file in self.files:
+            # a run has replaced it that began before it was there
+            if os.stat(file.handle).st_nlink == 0 and not file.is_replaced:
+                file.stood.update(split(self.kind, file.read()))
         left = self.disk.cut(self.rng)
         self.troubles += 1
         self.say("the power fails:", left)
