@@ -43,9 +43,11 @@ url_compare(const uint8_t *a, size_t m, const uint8_t *b, size_t n)
 }
 
 /*
- * Sort the parameters in [start, end); those that are equal keep their order.
- * Needs room for end - start + 2 bytes from `end` on.
+ * Sort the parameters in [start, end), behind which an ampersand stands; those
+ * that are equal keep their order. URL_MERGED bytes behind the ampersand, or
+ * as many as are sorted if those are fewer, are used, too.
  */
+#define URL_MERGED (1 << 20)
 void url_sort(uint8_t *start, uint8_t *end, enum url_order order);
 
 /*

@@ -221,6 +221,8 @@ copy_form(struct reader *in, uint8_t *to)
 #define TABLE_MAX 64
 /* The bits of this many parameters are compared at once. */
 #define FIRST_STEP 8
+/* One of more bytes is written at once, so that there is no second copy. */
+#define LONG_PARAMETER 16384
 
 struct parameter {
 	const uint8_t *at; /* a place in the input, or in the table's `room` */
@@ -233,7 +235,7 @@ struct parameters {
 	enum url_order order;
 	int sorts;
 	int needs_names; /* some are left out by name, or only names count */
-	int is_long;     /* earlier tables were full: the text isn't in order */
+	int is_long;     /* some are written already: the text isn't in order */
 	int is_as_read;  /* all are in their form and in order in the input */
 	unsigned count;
 	struct parameter parameters[TABLE_MAX]; /* the order is the input's */
@@ -430,31 +432,63 @@ take_forms(struct parameters *t, struct reader *in)
 }
 
 /*
- * Take the next parameter by the rules; it needs `*room`, which moves on. Moves
- * in->p to what is behind it.
+ * Copy the next parameter to `to`, by the rules, and move in->p to what is
+ * behind it. Returns whether it is kept.
  */
+static int
+copy_next(const struct url_rules *rules, struct reader *in, uint8_t *to,
+    struct parameter *new)
+{
+	const unsigned set = rules->switches;
+	const int is_left_out = leaves_out(rules) &&
+	    is_next_ignored(in, rules, to);
+	const uint8_t *end;
+
+	if (set & URL_FORM)
+		end = copy_form(in, to);
+	else
+		end = url_copy(in, IN_PARAMETER, to);
+	*new = (struct parameter){ to, (size_t)(end - to) };
+	if (set & URL_VALUES)
+		new->nbytes = name_bytes(new);
+	if (set & (URL_FORM | URL_VALUES) && new->nbytes == 0)
+		return 0;
+	return !is_left_out;
+}
+
+/* Take the next parameter by the rules; it needs `*room`, which moves on. */
 static void
 take_copied(struct parameters *t, struct reader *in, uint8_t **room)
 {
-	const unsigned set = t->rules->switches;
 	struct parameter new;
-	int is_left_out = leaves_out(t->rules) &&
-	    is_next_ignored(in, t->rules, *room);
-	const uint8_t *end;
 
 	t->is_as_read = 0;
-	if (set & URL_FORM)
-		end = copy_form(in, *room);
-	else
-		end = url_copy(in, IN_PARAMETER, *room);
-	new = (struct parameter){ *room, (size_t)(end - *room) };
-	if (set & URL_VALUES)
-		new.nbytes = name_bytes(&new);
-	if (set & (URL_FORM | URL_VALUES) && new.nbytes == 0)
-		is_left_out = 1;
-	if (!is_left_out) {
+	if (copy_next(t->rules, in, *room, &new)) {
 		*room += new.nbytes;
 		keep_parameter(t, &new);
+	}
+}
+
+/* Is the next parameter so long that it is copied only once? */
+static inline int
+is_next_long(const struct reader *in)
+{
+	return in->end - in->p > LONG_PARAMETER &&
+	    url_find(in->p, in->end, '&') - in->p > LONG_PARAMETER;
+}
+
+/* Write the next parameter, by the rules, behind those in the table. */
+static void
+write_copied(struct parameters *t, struct reader *in)
+{
+	struct parameter new;
+
+	write_parameters(t);
+	t->is_long = 1;
+	t->is_as_read = 0;
+	if (copy_next(t->rules, in, t->to, &new)) {
+		t->to += new.nbytes;
+		*t->to++ = '&';
 	}
 }
 
@@ -481,7 +515,10 @@ take_parameters(struct parameters *t, struct reader *in)
 		}
 		if (has_form || t->count == TABLE_MAX)
 			continue;
-		take_copied(t, in, &room);
+		if (is_next_long(in))
+			write_copied(t, in);
+		else
+			take_copied(t, in, &room);
 		if (in->p == in->end || *in->p != '&')
 			return;
 		in->p++;

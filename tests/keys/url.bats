@@ -300,3 +300,53 @@ same() {
 		n=$((n + 1))
 	done <options
 }
+
+@test "parameters are sorted as in short URLs if they are megabytes" {
+	needs python3
+	cat >model.py <<-'PYTHON'
+		import random
+		random.seed(11)
+		lines, sorted_lines = [], []
+		for _ in range(12):
+		    text = ["%s=%d" % (random.choice([
+		        "k%d" % random.randrange(100000), "a", "b"]),
+		        random.randrange(100)) for _ in range(200000)]
+		    for _ in range(random.randrange(4)):
+		        text.insert(random.randrange(len(text)), "k%d=%s" % (
+		            random.randrange(100000), random.choice("xyz") *
+		            random.choice([16384, 16385, 500000, 2000000])))
+		    if random.random() < 0.3:
+		        text.sort()
+		    lines.append("http://a/?" + "&".join(text))
+		    text.sort(key=lambda p: p.split("=")[0])
+		    sorted_lines.append("http://a/?" + "&".join(text))
+		open("in", "w").write("\n".join(lines) + "\n")
+		open("want", "w").write("\n".join(sorted_lines) + "\n")
+	PYTHON
+	python3 model.py
+	bloomdedup key --url --url-sort in | cmp want -
+}
+
+@test "a long URL needs room for its line and its key, not for more" {
+	skip_if_sanitized
+	# one parameter of 32 MiB; millions of them, as long in all
+	{
+		printf 'http://a/?%%41='
+		head -c 33554432 /dev/zero | tr '\0' x
+		echo
+	} >one
+	{
+		printf 'http://a/?'
+		seq 4200000 -1 1 | tr '\n' '&'
+		echo
+	} >many
+	for options in --url=form '--url --url-sort' '--url --url-ignore=b' \
+		--url=form,tracking --url=values; do
+		for in in one many; do
+			# shellcheck disable=SC2086
+			"$HELPER" peak $((2 * 32 * 1024 + 15625)) \
+				"$BLOOMDEDUP" $options $in >out
+			cmp $in out
+		done
+	done
+}
