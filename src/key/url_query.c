@@ -38,37 +38,62 @@ matches(const char *pattern, size_t npattern, const uint8_t *p, size_t nbytes)
 	return i == npattern;
 }
 
-/* The parameters of URL_TRACKING, but for utm_*: by length, then by name. */
+/* The parameters of URL_TRACKING, but for utm_*: those of each length. */
 static const char *const tracking[] = {
-	"_ga", "_gl",
-	"_hsmi", "dclid", "gclid", "yclid",
-	"_hsenc", "fbclid", "gbraid", "gclsrc", "igshid", "mc_cid", "mc_eid",
-	"ttclid", "twclid", "wbraid",
-	"mkt_tok", "msclkid", "vero_id",
-	"wickedid",
-	"oly_enc_id",
-	"oly_anon_id"
+	[3] = "_ga" "_gl",
+	[5] = "_hsmi" "dclid" "gclid" "yclid",
+	[6] = "_hsenc" "fbclid" "gbraid" "gclsrc" "igshid" "mc_cid" "mc_eid"
+	    "ttclid" "twclid" "wbraid",
+	[7] = "mkt_tok" "msclkid" "vero_id",
+	[8] = "wickedid",
+	[10] = "oly_enc_id",
+	[11] = "oly_anon_id"
 };
 #define TRACKING (sizeof tracking / sizeof *tracking)
 
-static int
-is_tracking(const uint8_t *name, size_t nbytes)
-{
-	const unsigned lengths = 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 |
-	    1 << 10 | 1 << 11;
+/* The bit of a character in those of `first_of`. */
+#define BIT(c) ((uint32_t)1 << ((c) & 31))
 
+/* What they begin with, utm_* included, by length; the last: all above. */
+static const uint32_t first_of[TRACKING + 1] = {
+	[3] = BIT('_'),
+	[4] = BIT('u'),
+	[5] = BIT('u') | BIT('_') | BIT('d') | BIT('g') | BIT('y'),
+	[6] = BIT('u') | BIT('_') | BIT('f') | BIT('g') | BIT('i') |
+	    BIT('m') | BIT('t') | BIT('w'),
+	[7] = BIT('u') | BIT('m') | BIT('v'),
+	[8] = BIT('u') | BIT('w'),
+	[9] = BIT('u'),
+	[10] = BIT('u') | BIT('o'),
+	[11] = BIT('u') | BIT('o'),
+	[TRACKING] = BIT('u')
+};
+
+/* Is it one of them, if its first character is? */
+static __attribute__((noinline)) int
+is_in_tracking(const uint8_t *name, size_t nbytes)
+{
 	if (nbytes >= 4 && memcmp(name, "utm_", 4) == 0)
 		return 1;
-	/* Most names have another length than any in the table. */
-	if (nbytes > 11 || !(lengths >> nbytes & 1))
+	if (nbytes >= TRACKING || tracking[nbytes] == NULL)
 		return 0;
-	for (size_t i = 0; i < TRACKING; i++) {
-		if ((uint8_t)tracking[i][0] == name[0] &&
-		    strlen(tracking[i]) == nbytes &&
-		    memcmp(tracking[i], name, nbytes) == 0)
+	for (const char *p = tracking[nbytes]; *p != '\0'; p += nbytes) {
+		if (memcmp(p, name, nbytes) == 0)
 			return 1;
 	}
 	return 0;
+}
+
+/*
+ * Is it? Length and first character exclude nearly all others, with one branch
+ * that is nearly never taken. A byte behind the name is read if it is empty.
+ */
+static inline int
+is_tracking(const uint8_t *name, size_t nbytes)
+{
+	uint32_t first = first_of[nbytes < TRACKING ? nbytes : TRACKING];
+
+	return (first & BIT(name[0])) != 0 && is_in_tracking(name, nbytes);
 }
 
 static int
@@ -92,12 +117,13 @@ leaves_out(const struct url_rules *rules)
 }
 
 /* Are parameters with this name left out? */
-static int
+static inline int
 is_ignored(const struct url_rules *rules, const uint8_t *name, size_t nbytes)
 {
 	if (rules->switches & URL_TRACKING && is_tracking(name, nbytes))
 		return 1;
-	return is_listed(rules->ignore, name, nbytes);
+	return rules->ignore[0] != '\0' &&
+	    is_listed(rules->ignore, name, nbytes);
 }
 
 /* Is the next parameter left out? Its name needs room at `to`. */
@@ -124,8 +150,9 @@ static const struct characters as_is = { {
 
 /* Parameters in their form, which follow each other. */
 struct forms {
-	uint64_t stops; /* bit i: one ends i bytes after their beginning */
-	int others;     /* does one that may not be in its form follow them? */
+	uint64_t stops;  /* bit i: one ends i bytes after their beginning */
+	uint64_t equals; /* the same for the equals sign of each */
+	int others;      /* does one that may not be in its form follow them? */
 };
 
 /* Is an escape written as in the form? One of a space isn't in it. */
@@ -165,7 +192,7 @@ find_forms(const uint8_t *p, const uint8_t *end)
 			wrong |= (uint64_t)1 << at;
 	}
 	stops &= (wrong & -wrong) - 1;
-	return (struct forms){ stops, wrong != 0 || stops == 0 };
+	return (struct forms){ stops, marks.equals, wrong != 0 || stops == 0 };
 }
 
 /*
@@ -407,7 +434,7 @@ take_forms(struct parameters *t, struct reader *in)
 	const struct url_rules *rules = t->rules;
 	const uint8_t *start = in->p, *at = start;
 	struct forms forms = find_forms(start, in->end);
-	uint64_t stops = forms.stops;
+	uint64_t stops = forms.stops, equals = forms.equals;
 
 	for (; stops != 0 && t->count < TABLE_MAX; stops &= stops - 1) {
 		const uint8_t *stop = start + __builtin_ctzll(stops);
@@ -415,8 +442,11 @@ take_forms(struct parameters *t, struct reader *in)
 
 		at = stop + 1;
 		if (t->needs_names) {
-			size_t nbytes = name_bytes(&new);
+			const uint8_t *name_end = start +
+			    __builtin_ctzll(equals);
+			size_t nbytes = (size_t)(name_end - new.at);
 
+			equals &= equals - 1;
 			if (rules->switches & URL_VALUES)
 				new.nbytes = nbytes;
 			if (new.nbytes == 0 ||
