@@ -195,13 +195,17 @@ stalled_output() {
 	for ((i = 1; i <= 12; i++)); do
 		rm -f pipe
 		mkfifo pipe
-		"$HELPER" pieces $i <in >pipe 3>&- &
+		# held open: one may be killed before the other has opened it
+		exec 7<>pipe
+		"$HELPER" pieces $i <in >pipe 3>&- 7>&- &
 		writer=$!
-		"$BLOOMDEDUP" -f seen -n 5000 -p 1e-12 <pipe >>all 2>>err 3>&- &
+		"$BLOOMDEDUP" -f seen -n 5000 -p 1e-12 <pipe >>all 2>>err \
+			3>&- 7>&- &
 		pid=$!
 		sleep 0.0$((i * 7 % 90 + 10))
 		kill -KILL $pid 2>/dev/null || true
 		wait $pid 2>/dev/null || true
+		exec 7>&-
 		wait $writer 2>/dev/null || true
 	done
 	bloomdedup -f seen -n 5000 -p 1e-12 in >>all
