@@ -9,50 +9,42 @@
 #include <string.h>
 
 static inline void
-le_put16(uint8_t *p, uint16_t value)
+le_put(uint8_t *p, uint64_t value, unsigned nbytes)
 {
-	p[0] = (uint8_t)value;
-	p[1] = (uint8_t)(value >> 8);
+	for (unsigned i = 0; i < nbytes; i++)
+		p[i] = (uint8_t)(value >> (8 * i));
 }
 
-static inline void
-le_put32(uint8_t *p, uint32_t value)
+static inline uint64_t
+le_get(const uint8_t *p, unsigned nbytes)
 {
-	for (unsigned i = 0; i < 4; i++)
-		p[i] = (uint8_t)(value >> 8 * i);
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < nbytes; i++)
+		value |= (uint64_t)p[i] << (8 * i);
+	return value;
 }
 
-static inline void
-le_put64(uint8_t *p, uint64_t value)
-{
-	for (unsigned i = 0; i < 8; i++)
-		p[i] = (uint8_t)(value >> 8 * i);
-}
+static inline void le_put16(uint8_t *p, uint16_t v) { le_put(p, v, 2); }
+static inline void le_put32(uint8_t *p, uint32_t v) { le_put(p, v, 4); }
+static inline void le_put64(uint8_t *p, uint64_t v) { le_put(p, v, 8); }
 
 static inline uint16_t
 le_get16(const uint8_t *p)
 {
-	return (uint16_t)(p[0] | p[1] << 8);
+	return (uint16_t)le_get(p, 2);
 }
 
 static inline uint32_t
 le_get32(const uint8_t *p)
 {
-	uint32_t value = 0;
-
-	for (unsigned i = 0; i < 4; i++)
-		value |= (uint32_t)p[i] << 8 * i;
-	return value;
+	return (uint32_t)le_get(p, 4);
 }
 
 static inline uint64_t
 le_get64(const uint8_t *p)
 {
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < 8; i++)
-		value |= (uint64_t)p[i] << 8 * i;
-	return value;
+	return le_get(p, 8);
 }
 
 /* IEEE 754 binary64, which is a double on all supported machines. */

@@ -18,7 +18,6 @@
 #include <zlib.h>
 
 #include "filter/filter.h"
-#include "../helpers/put_bytes.h"
 #include "fuzz.h"
 #include "base/le.h"
 #include "disk/format.h"
@@ -90,7 +89,7 @@ change_field(const uint8_t *fields, size_t count, uint8_t *at,
 {
 	const uint8_t *field = fields + take(in, 1) % (count / 2) * 2;
 
-	put_bytes(at + field[0], take_evil(in), field[1]);
+	le_put(at + field[0], take_evil(in), field[1]);
 }
 
 static void

@@ -15,7 +15,6 @@
 #include <math.h>
 #include <zlib.h>
 
-#include "../helpers/put_bytes.h"
 #include "fuzz.h"
 #include "base/le.h"
 #include "bits/sizing.h"
@@ -117,7 +116,7 @@ check_header(struct input_bytes *in)
 	while (in->nbytes > 0) {
 		size_t i = (size_t)take(in, 1) % FIELDS;
 
-		put_bytes(image + fields[i].offset, take_evil(in),
+		le_put(image + fields[i].offset, take_evil(in),
 		    fields[i].nbytes);
 	}
 	if (flags & 2)

@@ -12,7 +12,6 @@
 #include "disk/format.h"
 #include "base/le.h"
 #include "bits/sizing.h"
-#include "../helpers/put_bytes.h"
 #include "tap.h"
 
 #define CRC_AT (PAGE_BYTES - 4)
@@ -410,7 +409,7 @@ test_evil_header(void)
 		for (unsigned i = 0; i < EVIL; i++) {
 			for (unsigned nbytes = 1; nbytes <= 8; nbytes *= 2) {
 				memcpy(page, good, sizeof page);
-				put_bytes(page + at, evil[i], nbytes);
+				le_put(page + at, evil[i], nbytes);
 				try_header(page, &tally);
 			}
 		}
@@ -514,7 +513,7 @@ test_evil_table(unsigned count)
 				uint64_t offset = FILTER_HEADER_BYTES;
 
 				memcpy(page, good, sizeof page);
-				put_bytes(page + at, evil[i / 2], nbytes);
+				le_put(page + at, evil[i / 2], nbytes);
 				for (unsigned j = 0; i % 2 && j < count; j++) {
 					uint8_t *p = page + LAYERS_AT +
 					    j * LAYER_BYTES;

@@ -14,7 +14,6 @@
 #include "redis/layout.h"
 #include "redis/shards.h"
 #include "random64.h"
-#include "../helpers/put_bytes.h"
 #include "tap.h"
 
 static const uint8_t id[FILTER_ID_BYTES] = { 0x01, 0x23, 0x45, 0x67, 0x89,
@@ -206,7 +205,7 @@ refuses(const uint8_t *right, size_t at, uint64_t value, unsigned size)
 	uint8_t bytes[LAYOUT_HEADER_BYTES];
 
 	memcpy(bytes, right, sizeof bytes);
-	put_bytes(bytes + PAGE_BYTES + at, value, size);
+	le_put(bytes + PAGE_BYTES + at, value, size);
 	le_put32(bytes + sizeof bytes - 4, (uint32_t)crc32(0, bytes,
 	    sizeof bytes - 4));
 	return !decodes(bytes, sizeof bytes);
