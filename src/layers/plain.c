@@ -59,6 +59,18 @@ layers_grow_large(struct filter *filter, uint64_t capacity)
 	layers_of(filter)->large_capacity = capacity;
 }
 
+/* Make room for a layer at the end of the file, and append it to the table. */
+static int
+place_layer(struct layers *f, struct table *table,
+    const struct layer_entry *layer, struct error *error)
+{
+	if (layers_in_file(f) && file_extend(&f->file, layer->offset,
+	    layer->geometry.pages * PAGE_BYTES, error) < 0)
+		return -1;
+	table->layers[table->count++] = *layer;
+	return 0;
+}
+
 /* Append the large layer that was asked for. Returns 0 if there is no room. */
 static int
 append_large(struct layers *f, struct table *table)
@@ -68,16 +80,12 @@ append_large(struct layers *f, struct table *table)
 	struct layer_entry layer;
 
 	f->large_capacity = 0;
-	if (growth_layer(&f->filter, table, lines, f->max_bytes, &layer,
-	    ignored) < 0 || !pages_can_map(layer.geometry.pages) ||
-	    file_extend(&f->file, layer.offset, layer.geometry.pages *
-	    PAGE_BYTES, ignored) < 0)
-		return 0;
-	table->layers[table->count++] = layer;
-	return 1;
+	return growth_layer(&f->filter, table, lines, f->max_bytes, &layer,
+	    ignored) == 0 && pages_can_map(layer.geometry.pages) &&
+	    place_layer(f, table, &layer, ignored) == 0;
 }
 
-/* Append a layer at the end of the file. */
+/* Append a layer for the lines that are wanted, or more. */
 static int
 append_layer(struct layers *f, struct table *table, uint64_t wanted,
     struct error *error)
@@ -90,11 +98,7 @@ append_layer(struct layers *f, struct table *table, uint64_t wanted,
 	if (growth_layer(&f->filter, table, wanted, f->max_bytes, &layer,
 	    error) < 0)
 		return -1;
-	if (layers_in_file(f) && file_extend(&f->file, layer.offset,
-	    layer.geometry.pages * PAGE_BYTES, error) < 0)
-		return -1;
-	table->layers[table->count++] = layer;
-	return 0;
+	return place_layer(f, table, &layer, error);
 }
 
 static void *

@@ -202,8 +202,10 @@ reserve_end(struct commitment *c, unsigned i, struct error *error)
 	if (locked > 0)
 		output_lock_lacking(OUTPUT_TURN, out->name, plan->notice);
 	append_begin(&out->append, out->fd, out->name, &format, plan->notice);
-	/* The journal must not name a length that a power failure takes back:
-	 * the file would count as shortened, and the lines be discarded. */
+	/*
+	 * The journal must not name a length that a power failure takes back:
+	 * the file would count as shortened, and the lines be discarded.
+	 */
 	if (append_end_torn(&out->append, error) < 0 ||
 	    output_sync(out, error) < 0)
 		return -1;
