@@ -270,6 +270,12 @@ grow_chunk(struct chunk *chunk, size_t have, size_t nbytes)
 	    chunk->capacity));
 }
 
+void
+chunk_reserve(struct chunk *chunk, size_t nbytes)
+{
+	grow_chunk(chunk, 0, COPY_ALIGNMENT + nbytes);
+}
+
 /* What came of an attempt to read. */
 enum got {
 	GOT_BYTES,

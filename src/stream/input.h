@@ -90,6 +90,9 @@ struct chunk {
 };
 void chunk_free(struct chunk *chunk);
 
+/* Allocate the memory of a new chunk now, for input_next with `nbytes`. */
+void chunk_reserve(struct chunk *chunk, size_t nbytes);
+
 /* Returns a new input. The plan's paths must live as long as it. */
 struct input *input_new(const struct inputs *plan);
 void input_free(struct input *input);

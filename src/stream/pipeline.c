@@ -196,16 +196,22 @@ begin_lane(struct flow *flow, unsigned i)
 	lane->worker = job->begin(job->context, &lane->chunk, room);
 }
 
-/* Start the others of `wanted` threads; fewer if the system allows no more. */
+/*
+ * Start the others of `wanted` threads; fewer if the system allows no more. The
+ * memory that they need is taken before they run: until then, the filter might
+ * take all that is left.
+ */
 static void
 add_threads(struct flow *flow, unsigned wanted)
 {
 	struct lane *first = &flow->lanes[0];
+	const size_t nbytes = flow->chunk_bytes;
 
 	for (unsigned i = 1; i < wanted; i++) {
 		struct lane *lane = &flow->lanes[i];
 
 		begin_lane(flow, i);
+		chunk_reserve(&lane->chunk, nbytes);
 		flow->count++;
 		if (lane->limit < AHEAD_LINES)
 			lane->limit = AHEAD_LINES;
