@@ -406,7 +406,7 @@ const struct option_row option_table[] = {
 	    .help = "ignore these parameters of URLs (--url), such as"
 	    " utm_*,gclid" },
 	{ .name = "url-sort", .commands = KEYS, .group = GROUP_KEY,
-	    FLAG(recipe.url_sort),
+	    FLAG(recipe.url_rules.sort),
 	    .help = "ignore the order of parameters of URLs (--url)" },
 	{ .name = "strip-cr", .commands = KEYS, .group = GROUP_KEY,
 	    FLAG(recipe.strip_cr),

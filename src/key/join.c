@@ -12,20 +12,23 @@ join_begin(const struct key_recipe *recipe, uint8_t separator,
 		.left = recipe->check > 0 ? recipe->check : UINT64_MAX };
 }
 
-struct key
-join_url(const struct key_recipe *recipe, struct key value, int doubled,
-    size_t behind, struct key_scratch *scratch)
+/*
+ * The key of a value that is a URL: a part of the value, or bytes where it is
+ * to stand in the line's key, behind separators and a quote. Its data is NULL
+ * if the value is not a URL. If `doubled`, quotes in the value are doubled.
+ */
+static struct key
+url_of_value(const struct join *join, struct key value, int doubled)
 {
-	const struct url_rules rules = { recipe->url_ignore, recipe->url_sort,
-		recipe->url_switches };
-	uint8_t *to = scratch->data + scratch->used + behind;
+	struct key_scratch *scratch = join->scratch;
+	uint8_t *to = scratch->data + scratch->used + join->separators + 1;
 
 	if (doubled && memchr(value.data, '"', value.nbytes) != NULL) {
 		uint8_t *copy = to + URL_ROOM(value.nbytes);
 
 		value = (struct key){ copy, csv_undouble(value, copy) };
 	}
-	value = url_key(&rules, value, to);
+	value = url_key(&join->recipe->url_rules, value, to);
 	scratch->urls += value.data != NULL;
 	return value;
 }
@@ -82,10 +85,8 @@ join_value(struct join *join, struct key value, int doubled)
 	join->separators += join->count++ > 0;
 	if (value.nbytes == 0)
 		return;
-	/* write it where it belongs: after separators and a quote */
 	if (join->recipe->url) {
-		struct key url = join_url(join->recipe, value, doubled,
-		    join->separators + 1, scratch);
+		struct key url = url_of_value(join, value, doubled);
 
 		if (url.data != NULL) {
 			value = url;

@@ -31,15 +31,6 @@ struct join join_begin(const struct key_recipe *recipe, uint8_t separator,
     struct key_scratch *scratch);
 
 /*
- * Returns the key of a value that is a URL (url.h): a part of the value, or
- * bytes in the scratch, `behind` bytes past scratch->used, which are not part
- * of the line's key yet. Its data is NULL if the value is not a URL. If
- * `doubled`, quotes in the value are doubled.
- */
-struct key join_url(const struct key_recipe *recipe, struct key value,
-    int doubled, size_t behind, struct key_scratch *scratch);
-
-/*
  * Add the next value to the key. If `doubled`, its quotes are doubled already,
  * and each two count as one byte.
  */

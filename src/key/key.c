@@ -65,7 +65,7 @@ key_scratch_begin(struct key_scratch *scratch, const struct key_recipe *recipe)
 	/* A value of one byte may become a separator and three bytes. */
 	if (key_joins_values(recipe))
 		scratch->factor = 4 * nesting(recipe) + 4;
-	/* A URL needs URL_ROOM, and a copy of the value in join_url. */
+	/* A URL needs URL_ROOM, and a copy of the value in join_value. */
 	if (recipe->url)
 		scratch->factor += URL_ROOM(1) - URL_ROOM(0) + 4;
 }

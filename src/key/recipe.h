@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bits/hash.h"
+#include "key/url_rules.h"
 
 #define KEY_RANGES_MAX 32
 #define KEY_POINTERS_MAX 32
@@ -43,10 +44,7 @@ struct key_recipe {
 	char json[KEY_RECIPE_TEXT]; /* all pointers, each with its NUL */
 	int trim_fields;      /* blanks around each field or value */
 	int url;
-	unsigned url_switches; /* bits of enum url_switch (url_rules.h) */
-	char url_ignore[KEY_RECIPE_TEXT]; /* names from url_ignore_parse; "":
-					   * none */
-	int url_sort;
+	struct url_rules url_rules;
 	uint64_t skip;        /* bytes left out; KEY_SKIP_UNSET: not given */
 	uint64_t check;       /* bytes to compare; 0: all */
 	int ignore_case;

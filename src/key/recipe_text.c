@@ -282,10 +282,10 @@ check_values(const struct key_recipe *recipe, struct error *error)
 static int
 check_url(const struct key_recipe *recipe, struct error *error)
 {
-	const char *option = recipe->url_sort ? "sort" : "ignore";
+	const char *option = recipe->url_rules.sort ? "sort" : "ignore";
 
-	if (!recipe->url && (recipe->url_ignore[0] != '\0' ||
-	    recipe->url_sort)) {
+	if (!recipe->url && (recipe->url_rules.ignore[0] != '\0' ||
+	    recipe->url_rules.sort)) {
 		return error_set(error, STATUS_USAGE, "--url-%s is for URLs:"
 		    " add --url", option);
 	}

@@ -10,7 +10,7 @@
 #include "key/fields.h"
 #include "key/join.h"
 #include "key/json.h"
-#include "key/url_rules.h"
+#include "key/url.h"
 
 /* --- the end of the line, and blanks */
 
@@ -257,15 +257,15 @@ static int
 parse_ignore(struct key_recipe *recipe, const char *value)
 {
 	char list[3 * KEY_RECIPE_TEXT];
-	size_t used = strlen(recipe->url_ignore);
+	size_t used = strlen(recipe->url_rules.ignore);
 
 	if (value == NULL || strlen(value) >= KEY_RECIPE_TEXT ||
 	    url_ignore_parse(value, list) < 0 ||
-	    used + 1 + strlen(list) >= sizeof recipe->url_ignore)
+	    used + 1 + strlen(list) >= sizeof recipe->url_rules.ignore)
 		return -1;
 	if (used > 0)
-		recipe->url_ignore[used++] = ',';
-	strcpy(recipe->url_ignore + used, list);
+		recipe->url_rules.ignore[used++] = ',';
+	strcpy(recipe->url_rules.ignore + used, list);
 	return 0;
 }
 
@@ -273,8 +273,8 @@ static int
 print_ignore(const struct key_recipe *recipe, unsigned i,
     char value[KEY_VALUE])
 {
-	snprintf(value, KEY_VALUE, "=%s", recipe->url_ignore);
-	return i == 0 && recipe->url_ignore[0] != '\0';
+	snprintf(value, KEY_VALUE, "=%s", recipe->url_rules.ignore);
+	return i == 0 && recipe->url_rules.ignore[0] != '\0';
 }
 
 static int
@@ -283,7 +283,7 @@ parse_url(struct key_recipe *recipe, const char *value)
 	recipe->url = 1;
 	if (value == NULL)
 		return 0;
-	return url_switches_parse(value, &recipe->url_switches);
+	return url_switches_parse(value, &recipe->url_rules.switches);
 }
 
 static int
@@ -291,7 +291,7 @@ print_url(const struct key_recipe *recipe, unsigned i, char value[KEY_VALUE])
 {
 	char list[URL_SWITCHES_TEXT];
 
-	url_switches_format(recipe->url_switches, list);
+	url_switches_format(recipe->url_rules.switches, list);
 	snprintf(value, KEY_VALUE, "%s%s", list[0] == '\0' ? "" : "=", list);
 	return i == 0 && recipe->url;
 }
@@ -300,14 +300,18 @@ static struct key
 apply_url(const struct key_recipe *recipe, struct key key,
     struct key_scratch *scratch)
 {
+	uint8_t *to = scratch->data + scratch->used;
 	struct key url;
 
 	if (scratch->is_whole)
 		return key;
-	url = join_url(recipe, key, 0, 0, scratch);
-	if (url.data == scratch->data + scratch->used)
+	url = url_key(&recipe->url_rules, key, to);
+	if (url.data == NULL)
+		return key;
+	scratch->urls++;
+	if (url.data == to)
 		scratch->used += url.nbytes;
-	return url.data == NULL ? key : url;
+	return url;
 }
 
 static int
@@ -465,7 +469,7 @@ const struct key_step key_steps[] = {
 	{ "url", .parse = parse_url, .print = print_url,
 	    APPLY(url) },
 	{ "url-ignore", .parse = parse_ignore, .print = print_ignore },
-	{ "url-sort", FLAG, MEMBER(url_sort) },
+	{ "url-sort", FLAG, MEMBER(url_rules.sort) },
 	{ "skip-chars", COUNT, MEMBER(skip), .unset = KEY_SKIP_UNSET,
 	    .joined = "skip-data",
 	    APPLY(cut) },

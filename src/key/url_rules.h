@@ -24,8 +24,12 @@ enum url_switch {
 			       * a list that is never changed (url_query.c) */
 };
 
+/* The longest list of names to leave out, with its NUL. */
+#define URL_IGNORE_TEXT 1025
+
 struct url_rules {
-	const char *ignore; /* names of parameters to leave out; "": none */
+	char ignore[URL_IGNORE_TEXT]; /* names of parameters to leave out, from
+				       * url_ignore_parse; "": none */
 	int sort;           /* are parameters sorted by their names? */
 	unsigned switches;  /* bits of enum url_switch */
 };

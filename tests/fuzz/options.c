@@ -363,7 +363,7 @@ same_flags(const struct key_recipe *a, const struct key_recipe *b)
 	    !a->strip_cr == !b->strip_cr && !a->trim == !b->trim &&
 	    !a->csv == !b->csv && !a->header == !b->header &&
 	    !a->trim_fields == !b->trim_fields && !a->url == !b->url &&
-	    !a->url_sort == !b->url_sort &&
+	    !a->url_rules.sort == !b->url_rules.sort &&
 	    !a->ignore_case == !b->ignore_case &&
 	    !a->keep_empty == !b->keep_empty;
 }
@@ -386,9 +386,10 @@ same_recipe(const struct key_recipe *a, const struct key_recipe *b)
 {
 	return same_flags(a, b) && same_pointers(a, b) &&
 	    a->separator == b->separator && a->skip == b->skip &&
-	    a->check == b->check && a->url_switches == b->url_switches &&
+	    a->check == b->check &&
+	    a->url_rules.switches == b->url_rules.switches &&
 	    a->part == b->part && a->parts == b->parts &&
-	    strcmp(a->url_ignore, b->url_ignore) == 0 &&
+	    strcmp(a->url_rules.ignore, b->url_rules.ignore) == 0 &&
 	    a->column_count == b->column_count &&
 	    (a->column_count == 0 || strcmp(a->columns, b->columns) == 0) &&
 	    a->range_count == b->range_count && memcmp(a->ranges, b->ranges,
