@@ -606,8 +606,9 @@ key_of_parts(const struct url_rules *rules, const struct url_pieces *parts,
 }
 
 /*
- * The key of a URL that is to be changed, or may not be in its normal form. A
- * function of its own, since url_key is faster without it.
+ * The key of a URL that is to be changed, or may not be in its normal form.
+ * This and normal_key are functions of their own, so that url_key needs none of
+ * the registers that must be saved.
  */
 static __attribute__((noinline)) struct key
 make_key(const struct url_rules *rules, struct key url, uint8_t *to)
@@ -629,13 +630,22 @@ make_key(const struct url_rules *rules, struct key url, uint8_t *to)
 	return (struct key){ to, nbytes };
 }
 
+/* The key of a URL for which --url is the only rule. */
+static __attribute__((noinline)) struct key
+normal_key(const struct url_rules *rules, struct key url, uint8_t *to)
+{
+	if (is_normal(url))
+		return url;
+	return make_key(rules, url, to);
+}
+
 struct key
 url_key(const struct url_rules *rules, struct key url, uint8_t *to)
 {
 	/* A URL in normal form begins with "http": only its end is trimmed. */
 	const struct key text = trim_end(url);
 
-	if (is_only_rule(rules) && is_normal(text))
-		return text;
+	if (is_only_rule(rules))
+		return normal_key(rules, text, to);
 	return make_key(rules, text, to);
 }
