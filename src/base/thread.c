@@ -5,8 +5,13 @@
 /*
  * A turn often comes within microseconds, and to sleep and be woken takes
  * longer, on a virtual machine 100: look this often before, for 50 to 100.
+ * Where turns take longer, or the thread whose turn it is has no processor,
+ * that only takes time from others: after some waits in vain, it is tried again
+ * only now and then.
  */
 #define LOOKS 2000
+#define WAITS_IN_VAIN 4
+#define WAITS_WITHOUT 8
 /*
  * The stack of a thread. By default, musl gives it 128 KiB, and glibc what
  * `ulimit -s` says. A function that needs more, such as one that reads pieces
@@ -62,14 +67,20 @@ sleep_until(struct turns *t, uint64_t number)
 	pthread_mutex_unlock(&t->lock);
 }
 
-void
-turns_wait(struct turns *t, uint64_t number)
+/* Look for the turn of this piece, if that is worth it. Has it come? */
+static int
+look_for(struct turns *t, uint64_t number)
 {
-	/* A thread that isn't even next would take a processor from others. */
-	sleep_until(t, number > 0 ? number - 1 : 0);
+	const unsigned before = t->in_vain;
+
+	t->in_vain = before + 1;
+	if (before >= WAITS_IN_VAIN && before % WAITS_WITHOUT != 0)
+		return 0;
 	for (unsigned i = 0; i < LOOKS; i++) {
-		if (t->turn == number)
-			return;
+		if (t->turn == number) {
+			t->in_vain = 0;
+			return 1;
+		}
 		/*
 		 * The instruction leaves more of the core to its other
 		 * hyper-thread.
@@ -80,7 +91,16 @@ turns_wait(struct turns *t, uint64_t number)
 		__asm__ volatile("yield");
 #endif
 	}
-	sleep_until(t, number);
+	return 0;
+}
+
+void
+turns_wait(struct turns *t, uint64_t number)
+{
+	/* A thread that isn't even next would take a processor from others. */
+	sleep_until(t, number > 0 ? number - 1 : 0);
+	if (!look_for(t, number))
+		sleep_until(t, number);
 }
 
 void

@@ -11,7 +11,7 @@
 
 /*
  * Create a thread, like pthread_create, that receives only signals that it
- * causes itself (SIGSEGV, SIGBUS, ..., SIGPIPE). It has a stack of 1 MiB,
+ * causes itself (SIGSEGV, SIGBUS, ..., SIGPIPE). It has a stack of 4 MiB,
  * whatever the C library and the limits are. Returns 0, or -1 on failure.
  */
 int thread_start(pthread_t *thread, void *(*run)(void *context),
@@ -21,8 +21,11 @@ struct turns {
 	pthread_mutex_t lock;
 	pthread_cond_t passed;
 	_Atomic uint64_t turn; /* number of the piece whose turn it is */
+	_Atomic unsigned in_vain; /* waits since one looked for its turn and saw
+				   * it come */
 };
-#define TURNS_BEGIN { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 }
+#define TURNS_BEGIN { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, \
+	0 }
 
 /*
  * Wait for the turn of piece `number`, which lasts until its thread calls
