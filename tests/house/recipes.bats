@@ -238,7 +238,7 @@ after() {
 	# stopped and started again, in the place of systemctl restart
 	seq 3000000 >numbers
 	rm -f seen.bloom out
-	bloomdedup -f seen.bloom numbers >>out 3>&- &
+	"$BLOOMDEDUP" -p 1e-12 -f seen.bloom numbers >>out 3>&- &
 	until_true test -s out
 	mv out out.1
 	kill -TERM $! || true
