@@ -681,6 +681,12 @@ append_begin(struct append *a, int fd, const char *name,
 	before = lseek(fd, 0, SEEK_CUR);
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
+	/*
+	 * The file was cut since, such as by a run that was killed before it
+	 * had moved a position that it shared: a write would leave a hole.
+	 */
+	if (!(flags & O_APPEND) && before > st.st_size)
+		before = lseek(fd, 0, SEEK_END);
 	after = lseek(fd, 0, SEEK_CUR);
 	if (!(flags & O_APPEND) &&
 	    (st.st_size < before || st.st_size > after))

@@ -54,8 +54,8 @@ struct append {
 
 /*
  * Begin to append to the open file `fd`, if it is a regular file that is open
- * with O_APPEND or stands at its end. Returns 1 if so; otherwise 0, and
- * append->fd is -1.
+ * with O_APPEND or stands at its end; a position behind the end is moved there.
+ * Returns 1 if so; otherwise 0, and append->fd is -1.
  */
 int append_begin(struct append *append, int fd, const char *name,
     const struct record_format *format, void (*notice)(const char *text));

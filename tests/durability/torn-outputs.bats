@@ -681,3 +681,36 @@ two"' 3000 >csv
 	exec 8>&-
 	sort in | comm -23 - <(sort out) | cmp - /dev/null
 }
+
+@test "a file that was cut since a shell wrote to it gets no hole" {
+	printf 'a\nb\n' >in
+	for mode in '' --shared --sync --atomic; do
+		rm -f seen
+		exec 8>out
+		echo 'of another program' >&8
+		: >out
+		bloomdedup ${mode:+"$mode"} -f seen in >&8
+		exec 8>&-
+		cmp in out
+	done
+}
+
+@test "killed when it has cut a file, before a shared position is moved" {
+	needs_preload
+	needs_strace
+	local status=0
+	seq 1000 >in
+	exec 8>out
+	TORN=2001 TORN_FILE=out "${PRELOADED[@]}" "$BLOOMDEDUP" -f seen in >&8 \
+		2>err || status=$?
+	[ $status -eq 137 ]
+	status=0
+	strace -qq -o trace -e trace=ftruncate,lseek -e inject=lseek:signal=KILL \
+		-P "$PWD/out" "$BLOOMDEDUP" -f seen in >&8 2>err || status=$?
+	[ $status -eq 137 ]
+	grep -q '^ftruncate(1, 2000)' trace
+	bloomdedup -f seen in >&8
+	exec 8>&-
+	# nothing was remembered yet
+	{ head -c 2000 in && cat in; } | cmp - out
+}
