@@ -99,18 +99,31 @@ def split(kind, data):
 class File:
     """A file by its inode, also when it has lost its name."""
 
-    def __init__(self, path, live):
+    def __init__(self, path, live, shared):
         self.handle = os.open(path, os.O_PATH)
         self.live = live      # the runs that there are
+        self.shared = shared  # descriptions that several runs inherit
         self.stood = set()    # records that stood there when it was cut
         self.is_replaced = False  # by a run of ours
         self.pieces = []      # what others have appended since, in order
         self.half = None      # what is missing of another program's record
 
+    def open(self):
+        return os.open(f"/proc/self/fd/{self.handle}",
+                       os.O_RDONLY | os.O_NONBLOCK)
+
     def read(self):
+        for fd in self.shared.values():
+            lease = fcntl.fcntl(fd, fcntl.F_GETLEASE)
+            if lease != fcntl.F_UNLCK and os.path.samestat(
+                    os.stat(self.handle), os.fstat(fd)):
+                # of a run that has stopped
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+                data = self.read()
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, lease)
+                return data
         try:
-            reader = os.open(f"/proc/self/fd/{self.handle}",
-                             os.O_RDONLY | os.O_NONBLOCK)
+            reader = self.open()
         except BlockingIOError:
             reader = self.borrow()
         with open(reader, "rb") as file:
@@ -281,7 +294,7 @@ class Case:
         for name in self.outputs + ["again"] + self.lists():
             path = self.path(name)
             if os.path.exists(path) and os.stat(path).st_ino not in known:
-                self.files.append(File(path, self.live))
+                self.files.append(File(path, self.live, self.shared))
 
     def lists(self):
         return [f"list.{f}" for f in self.filters] if self.tee else []
@@ -491,18 +504,24 @@ class Case:
 
     def resume(self, run):
         """It goes on. What it replaces is what was there when it looked."""
-        if run.old is not None and run.mode == "--atomic" and \
-                not self.has_temporary(run):
+        if run.replaces and run.mode == "--atomic" and \
+                not self.has_looked(run):
             file = self.file(run.output)
             run.old = None if file is None else (file, file.read())
         os.kill(run.process.pid, signal.SIGCONT)
 
-    def has_temporary(self, run):
-        """Has it opened a file that has no name yet?"""
+    def has_looked(self, run):
+        """Has it looked at the file that it is to replace? Then it has made
+        another one without a name. Before that, it has made its filter so."""
+        if not os.path.exists(self.path(run.name)):
+            return False
+        its_filter = os.stat(self.path(run.name))
         directory = f"/proc/{run.process.pid}/fd"
         for number in os.listdir(directory):
-            name = os.path.basename(os.readlink(f"{directory}/{number}"))
-            if name.startswith(("#", ".bloomdedup-")):
+            file = f"{directory}/{number}"
+            if os.path.basename(os.readlink(file)).startswith(
+                    ("#", ".bloomdedup-")) and \
+                    not os.path.samestat(os.stat(file), its_filter):
                 return True
         return False
 
@@ -516,7 +535,11 @@ class Case:
     def shoot(self, run):
         os.kill(run.process.pid, signal.SIGKILL)
         run.wait(LONG)
-        # Its lease of a description that others have stays for 45 seconds.
+        self.end_leases()
+
+    def end_leases(self):
+        """The lease that a killed run had of a description that others have
+        stays for 45 seconds."""
         for fd in self.shared.values():
             try:
                 fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
@@ -525,6 +548,8 @@ class Case:
 
     def settle(self, run):
         """What must hold when a run has ended."""
+        if run.state == "ended" and run.status < 0:
+            self.end_leases()
         self.look_at_old(run)
         if run.state != "ended":
             return
@@ -643,7 +668,7 @@ class Case:
                            "follow", "leave", "cut", "move", "replace"))
         for run in self.live():
             # a run that is to replace a file has looked at it
-            if run.old is not None and self.has_temporary(run) and \
+            if run.old is not None and self.has_looked(run) and \
                     rng.random() < 0.5:
                 what, name, file = "whole", run.output, self.file(run.output)
         if what in ("cut", "move", "replace") and (
@@ -946,7 +971,7 @@ class Case:
             run.wait(LONG)
             self.settle(run)
             if run.status == 3 and "they are discarded" in self.errors(run) \
-                    and self.others_too:
+                    and (self.others_too or any(r.replaces for r in self.runs)):
                 run = self.begin(name, mode, self.records[name], {}, False)
                 run.wait(LONG)
                 self.settle(run)
