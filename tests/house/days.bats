@@ -276,12 +276,13 @@ late_files() {
 	new_lines "$1" "$here/day-2" | sort -n | cmp - <(seq 101 200)
 }
 
-# stopping_at N WHOM PROGRAM...: commands in the directory `counted`, of which
-# the Nth call kills the recipe, and goes on with what it was called for, as
-# children do; or it kills all that the recipe has started, too.
+# stopping_at N WHOM BEFORE PROGRAM...: commands in the directory `counted`, of
+# which the Nth call kills the recipe, and goes on with what it was called for, as
+# children do; or it kills all that the recipe has started, too. If BEFORE is
+# false, it has written a part of its output by then, and fails.
 stopping_at() {
-	local n=$1 whom=$2 program sign=
-	shift 2
+	local n=$1 whom=$2 before=$3 program sign=
+	shift 3
 	[ "$whom" = recipe ] || sign=-
 	rm -rf calls killed counted
 	mkdir counted
@@ -291,11 +292,14 @@ stopping_at() {
 			exec 8>>'$PWD/calls.lock'
 			flock 8
 			echo >>'$PWD/calls'
-			if [ \$(wc -l <'$PWD/calls') -eq $n ]; then
+			number=\$(wc -l <'$PWD/calls')
+			exec 8>&-
+			if [ \$number -eq $n ]; then
+				$before || '$(type -P "$program")' "\$@" | head -c 100
 				: >'$PWD/killed'
 				kill -s KILL -- $sign\$(cat '$PWD/pid')
+				$before || exit 1
 			fi
-			exec 8>&-
 			exec '$(type -P "$program")' "\$@"
 		END
 		chmod +x "counted/$program"
@@ -305,7 +309,7 @@ stopping_at() {
 # Two days, stopped at some of the calls, or in the long form at each of them: the
 # recipe alone is killed, or its children, too, and the same command is given again.
 stopped() {
-	local engine=$1 here=$PWD n=0 day step whom
+	local engine=$1 here=$PWD n=0 day step whom before
 	shift
 	needs_engine "$engine"
 	needs flock setsid
@@ -322,7 +326,9 @@ stopped() {
 		rm -rf day-1 day-2
 		whom=recipe
 		((RANDOM % 2)) || whom=all
-		stopping_at $n "$whom" "$@"
+		before=true
+		((RANDOM % 2)) || before=false
+		stopping_at $n "$whom" "$before" "$@"
 		for day in 1 2; do
 			until
 				(echo "$BASHPID" >pid
@@ -332,7 +338,7 @@ stopped() {
 				"$here/day-$day.2") >said 2>&1
 			do
 				[ -e killed ] && ! [ -e killed-before ] ||
-					{ echo "call $n, $whom"; cat said; return 1; }
+					{ echo "call $n, $whom, before: $before"; cat said; return 1; }
 				: >killed-before
 			done
 			rm -f killed-before
