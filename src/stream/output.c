@@ -106,6 +106,16 @@ open_uninterrupted(const char *path, int flags)
 	return fd;
 }
 
+/* Is this regular file another one than the name leads to now? */
+static int
+has_lost_name(int fd, const char *path)
+{
+	struct stat st, named;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    stat(path, &named) == 0 && !path_same_file(&st, &named);
+}
+
 /*
  * Open the file itself. A regular one is written to at its end, whoever else
  * does so, and read, if we may, to see how it ends; a FIFO is waited for until
@@ -120,6 +130,15 @@ open_in_place(const char *path, int is_regular)
 		fd = open_uninterrupted(path, O_RDWR | O_APPEND);
 	if (fd < 0 && (!is_regular || errno == EACCES))
 		fd = open_uninterrupted(path, O_WRONLY | O_APPEND);
+	/*
+	 * Who is about to replace the file keeps us waiting (replaced_check),
+	 * and then the one that was opened has no name. Nobody replaces it once
+	 * it is open.
+	 */
+	if (fd >= 0 && has_lost_name(fd, path)) {
+		close(fd);
+		return open_in_place(path, is_regular);
+	}
 	return fd;
 }
 

@@ -528,3 +528,23 @@ reuse_number() {
 	[ "$(wc -l <err)" -eq 2 ]
 	printf '%s\n' a b | cmp - list
 }
+
+@test "a run that opens its output while another replaces it adds to the new file" {
+	needs_strace
+	local pid inode
+	echo old >out
+	inode=$(stat -c %i out)
+	printf 'a\nb\n' >first
+	printf 'c\nd\n' >second
+	strace -f -qq -o trace -e trace=/rename \
+		-e inject=/rename:delay_enter=1500000 "$BLOOMDEDUP" -f one \
+		--atomic --overwrite -o out first 2>err 3>&- &
+	pid=$!
+	# the lease that keeps others waiting
+	has_lease() { grep LEASE /proc/locks | grep -q ":$inode "; }
+	until_true has_lease
+	bloomdedup -f two -o out --append second
+	wait $pid
+	grep -q DELAYED trace
+	cat first second | cmp - out
+}
