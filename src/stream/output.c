@@ -106,6 +106,9 @@ open_uninterrupted(const char *path, int flags)
 	return fd;
 }
 
+/* So often an output is opened whose name leads to another file by then. */
+#define OPENS 10
+
 /* Is this regular file another one than the name leads to now? */
 static int
 has_lost_name(int fd, const char *path)
@@ -122,7 +125,7 @@ has_lost_name(int fd, const char *path)
  * it has a reader.
  */
 static int
-open_in_place(const char *path, int is_regular)
+open_at_end(const char *path, int is_regular)
 {
 	int fd = -1;
 
@@ -130,14 +133,23 @@ open_in_place(const char *path, int is_regular)
 		fd = open_uninterrupted(path, O_RDWR | O_APPEND);
 	if (fd < 0 && (!is_regular || errno == EACCES))
 		fd = open_uninterrupted(path, O_WRONLY | O_APPEND);
-	/*
-	 * Who is about to replace the file keeps us waiting (replaced_check),
-	 * and then the one that was opened has no name. Nobody replaces it once
-	 * it is open.
-	 */
-	if (fd >= 0 && has_lost_name(fd, path)) {
+	return fd;
+}
+
+/*
+ * Who is about to replace the file keeps us waiting (replaced_check), and then
+ * the one that was opened has no name. No run of ours replaces it once it is
+ * open. A file system may give a file another number each time: then this ends.
+ */
+static int
+open_in_place(const char *path, int is_regular)
+{
+	int fd = open_at_end(path, is_regular);
+
+	for (unsigned i = 1; i < OPENS && fd >= 0 && has_lost_name(fd, path);
+	    i++) {
 		close(fd);
-		return open_in_place(path, is_regular);
+		fd = open_at_end(path, is_regular);
 	}
 	return fd;
 }
