@@ -313,5 +313,10 @@ try_compressed() {
 	bloomdedup try 1e6 1e-6 >want
 	untraced try_allocations check "$BLOOMDEDUP" try 1e6 1e-6
 	bloomdedup size --table >want
-	untraced try_allocations check "$BLOOMDEDUP" size --table
+	# musl has the buffer of standard output in itself: nothing is allocated
+	rm -f fired
+	"${PRELOADED[@]}" FAIL_ALLOCATION=1 "$BLOOMDEDUP" size --table >stdout \
+		2>err || true
+	[ ! -e fired ] ||
+		untraced try_allocations check "$BLOOMDEDUP" size --table
 }
