@@ -33,7 +33,7 @@ import tempfile
 
 sys.dont_write_bytecode = True  # into this directory
 from power_cases import CASES, Failure, make_input, record, shell
-from power_disk import read_trace
+from power_disk import Folder, read_trace
 
 
 class Trial:
@@ -41,105 +41,117 @@ class Trial:
 
     def __init__(self, case, seed, wanted, work, keep):
         self.case, self.seed, self.wanted = case, seed, wanted
-        self.work, self.keep = work, keep
+        self.directory, self.keep = os.path.join(work, "work"), keep
         self.rng = random.Random("%s %s" % (case.name, seed))
         self.tried = set()  # digests of states
         self.events = self.states = self.lost = self.losing = 0
         self.failures = []
 
-    def directory(self, name):
-        """One with the input, and nothing in disk/ and done/."""
-        path = os.path.join(self.work, name)
-        if not os.path.exists(path):
-            os.mkdir(path)
-            make_input(path)
-        for name in ("disk", "done"):
-            shutil.rmtree(os.path.join(path, name), ignore_errors=True)
-            os.mkdir(os.path.join(path, name))
-        return path
+    def make_directory(self):
+        """One with the input, and nothing in disk/ and aside/."""
+        if not os.path.exists(self.directory):
+            os.mkdir(self.directory)
+            make_input(self.directory)
+        self.make_empty("disk")
+        self.make_empty("aside")
 
-    def lay_out(self, state, name="cut"):
-        directory = self.directory(name)
-        for (_, filename), data in state.items():
-            with open(os.path.join(directory, "disk", filename), "wb") as file:
-                file.write(data)
-        return directory
+    def path(self, name):
+        return os.path.join(self.directory, name)
 
-    def is_new(self, state, done):
+    def make_empty(self, name):
+        shutil.rmtree(self.path(name), ignore_errors=True)
+        os.mkdir(self.path(name))
+
+    def record(self, script, name):
+        """How many events there are in its trace, the trace, and the disk,
+        whose files are those that are in disk/ now: a journal knows its output
+        by its whole name and its inode."""
+        self.make_empty("done")
+        trace = record(self.directory, script, name)
+        events = 0
+        for disk in read_trace(trace, ("disk", "done")):
+            events += 1
+        names = {name: number for (directory, name), number
+                 in disk.names_now().items() if directory == 0}
+        return events, trace, Folder(self.path("disk"), self.path("aside"),
+                                     names)
+
+    def is_new(self, names, data, done):
         digest = hashlib.sha256(repr(sorted(done)).encode())
-        for key in sorted(state):
+        for name in sorted(names):
             # A random name is no other state.
-            name = "." if key[1].startswith(".") else key[1]
-            digest.update(b"%s %d " % (name.encode(), len(state[key])))
-            digest.update(state[key])
+            shown = "." if name.startswith(".") else name
+            content = data[names[name]]
+            digest.update(b"%s %d " % (shown.encode(), len(content)))
+            digest.update(content)
         found = digest.digest() in self.tried
         self.tried.add(digest.digest())
         return not found
 
-    def try_state(self, state, done, where):
-        """Judge it; the text of a failure, or None."""
-        directory = self.lay_out(state)
+    def try_state(self, done, where):
+        """Judge what is in disk/ now."""
+        kept = None
+        if self.keep:
+            kept = os.path.join(self.keep, "%s-%d" % (
+                self.case.name, len(self.failures)))
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.copytree(self.path("disk"), kept)
         self.states += 1
         try:
-            lost = self.case.judge(directory, done)
+            lost = self.case.judge(self.directory, done)
             if lost and not self.case.may_lose:
                 raise Failure("%d lines are lost" % lost)
             self.lost += lost
             self.losing += lost > 0
         except Failure as failure:
-            if self.keep:
-                kept = os.path.join(self.keep, "%s-%d" % (
-                    self.case.name, len(self.failures)))
-                shutil.rmtree(kept, ignore_errors=True)
-                self.lay_out(state)
-                shutil.copytree(os.path.join(self.work, "cut"), kept)
-                where += ", " + kept
-            self.failures.append((where, str(failure)))
+            self.failures.append((where + (", " + kept if kept else ""),
+                                  str(failure)))
+            return
+        if kept:
+            shutil.rmtree(kept)
 
-    def states_at(self, disk, count, where, earlier=()):
+    def states_at(self, disk, folder, count, where, earlier=()):
         """Try `count` states that there may be at this event."""
         done = {name for (directory, name) in disk.names_now()
                 if directory == 1}
         done |= set(earlier)
         for _ in range(count):
-            state = {key: data for key, data
-                     in disk.after_cut(self.rng).items() if key[0] == 0}
-            if self.is_new(state, done):
-                self.try_state(state, done, where)
-                yield state, done
+            left = disk.names_after_cut(self.rng)
+            data = disk.data_after_cut(self.rng, left)
+            names = {name: number for (directory, name), number
+                     in left.items() if directory == 0}
+            data = {number: data[number] for number in names.values()}
+            if self.is_new(names, data, done):
+                folder.restore(names, data)
+                self.try_state(done, where)
+                yield names, data, done
 
     def count_at(self, per_event):
         return int(per_event) + (self.rng.random() < per_event % 1)
 
     def run(self):
-        directory = self.directory("record")
-        shell(directory, self.case.prepare)
-        trace = record(directory, self.case.command)
-        # A journal names its output from the root on: the file that this run
-        # has named is none of those that a power cut leaves.
-        named = os.path.join(directory, "disk", "out.new")
-        if os.path.exists(named):
-            os.unlink(named)
-        self.events = sum(1 for _ in read_trace(trace, ("disk", "done")))
+        self.make_directory()
+        shell(self.directory, self.case.prepare)
+        self.events, trace, folder = self.record(self.case.command, "trace")
         per_event = self.wanted / self.events
         for i, disk in enumerate(read_trace(trace, ("disk", "done"))):
             where = "event %d of %d" % (i, self.events)
-            for state, done in self.states_at(disk, self.count_at(per_event),
-                                              where):
+            for names, data, done in self.states_at(
+                    disk, folder, self.count_at(per_event), where):
                 # And a second cut, while the next run recovers.
                 if self.rng.random() < 0.05:
-                    self.run_recovery(state, done, where)
+                    folder.restore(names, data)
+                    self.run_recovery(done, where)
 
-    def run_recovery(self, state, done, where):
-        directory = self.lay_out(state, "recovery")
+    def run_recovery(self, done, where):
         try:
-            trace = record(directory, self.case.recovery)
+            events, trace, folder = self.record(self.case.recovery,
+                                                "trace-of-recovery")
         except Failure as failure:
             self.failures.append((where, str(failure)))
             return
-        events = sum(1 for _ in read_trace(trace, ("disk", "done")))
         for i, disk in enumerate(read_trace(trace, ("disk", "done"))):
-            for _ in self.states_at(disk, self.count_at(8 / events),
+            for _ in self.states_at(disk, folder, self.count_at(8 / events),
                                     "%s, then event %d of %d of recovery" %
                                     (where, i, events), done):
                 pass

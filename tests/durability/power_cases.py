@@ -36,9 +36,9 @@ def shell(directory, script, recorder=()):
             done.stderr.decode(errors="replace").strip()))
 
 
-def record(directory, script):
+def record(directory, script, name="trace"):
     """The trace of it; the changes in disk/ and done/ are in there."""
-    trace = os.path.join(directory, "trace")
+    trace = os.path.join(directory, name)
     recorder = [os.path.join(BUILD, "recorder"), trace, "disk", "done", "--"]
     shell(directory, script, recorder)
     return trace

@@ -153,32 +153,28 @@ class Disk:
         numbers = sorted(set(names.values()))
         return {n: self.files[n].after_cut(rng) for n in numbers}
 
-    def after_cut(self, rng):
-        """{(directory, name): bytes}"""
-        names = self.names_after_cut(rng)
-        data = self.data_after_cut(rng, names)
-        return {key: data[n] for key, n in names.items()}
-
 
 class Folder:
     """A directory that gets the files that a disk has, more than once. Each
-    stays the same inode, by which journals and notes know it, if it still has
-    a name when the power is cut; others are made again."""
+    stays the same inode, by which journals and notes know it, if it still had
+    a name at the end of the trace; others are made again."""
 
     def __init__(self, path, aside, names):
         """`aside` is for files without a name, `names` what is there now."""
         self.path, self.aside = path, aside
-        self.places = {}  # of each file by its number
+        self.inodes = {}  # of each file by its number
         for name, number in names.items():
-            self.places[number] = os.path.join(path, name)
+            self.inodes[number] = os.stat(os.path.join(path, name)).st_ino
 
     def restore(self, names, data):
         """{name: number} and {number: bytes}"""
-        for number, place in self.places.items():
-            self.places[number] = os.path.join(self.aside, str(number))
-            os.rename(place, self.places[number])
         for name in os.listdir(self.path):
-            os.unlink(os.path.join(self.path, name))
+            place = os.path.join(self.path, name)
+            inode = os.lstat(place).st_ino
+            if os.path.lexists(self.place_aside(inode)):
+                os.unlink(place)  # another name of the same file
+            else:
+                os.rename(place, self.place_aside(inode))
         for number in sorted(data):
             self.write(number, data[number])
         placed = {}
@@ -187,16 +183,20 @@ class Folder:
             if number in placed:
                 os.link(placed[number], place)
                 continue
-            os.rename(self.places[number], place)
-            self.places[number] = placed[number] = place
+            os.rename(self.place_aside(self.inodes[number]), place)
+            placed[number] = place
+
+    def place_aside(self, inode):
+        return os.path.join(self.aside, str(inode))
 
     def write(self, number, data):
-        place = self.places.setdefault(number, os.path.join(self.aside,
-                                                            str(number)))
+        place = self.place_aside(self.inodes.get(number, "new"))
         with open(os.open(place, os.O_WRONLY | os.O_CREAT, 0o600),
                   "wb") as file:
             file.write(data)
             file.truncate()
+            self.inodes[number] = os.fstat(file.fileno()).st_ino
+        os.rename(place, self.place_aside(self.inodes[number]))
 
 
 def read_trace(path, directories):
