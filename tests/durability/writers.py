@@ -113,38 +113,42 @@ class File:
                        os.O_RDONLY | os.O_NONBLOCK)
 
     def read(self):
-        for fd in self.shared.values():
-            lease = fcntl.fcntl(fd, fcntl.F_GETLEASE)
-            if lease != fcntl.F_UNLCK and os.path.samestat(
-                    os.stat(self.handle), os.fstat(fd)):
-                # of a run that has stopped
-                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-                data = self.read()
-                fcntl.fcntl(fd, fcntl.F_SETLEASE, lease)
-                return data
         try:
-            reader = self.open()
+            with open(self.open(), "rb") as file:
+                return file.read()
         except BlockingIOError:
-            reader = self.borrow()
-        with open(reader, "rb") as file:
-            file.seek(0)
-            return file.read()
+            pass  # a run has stopped that keeps all others out
+        for fd in self.descriptions():
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            except OSError:
+                continue  # it has no lease
+            data = self.read()
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            return data
+        raise Finding("a lease that no run has")
 
-    def borrow(self):
-        """The descriptor of a run that has a lease, and keeps all others out;
-        it has no use for its position."""
+    def descriptions(self):
+        """Descriptors of all open files that a run may have a lease of."""
+        for fd in self.shared.values():
+            if os.path.samestat(os.stat(self.handle), os.fstat(fd)):
+                yield fd
         import ctypes  # it takes long
         for run in self.live():
             directory = f"/proc/{run.process.pid}/fd"
             for number in map(int, os.listdir(directory)):
-                if number > 2 and os.path.samestat(
-                        os.stat(self.handle), os.stat(f"{directory}/{number}")):
-                    process = os.pidfd_open(run.process.pid)
-                    found = ctypes.CDLL(None).syscall(438, process, number, 0)
-                    os.close(process)
-                    if found >= 0:
-                        return found
-        raise Finding("a lease that no run has")
+                if not os.path.samestat(os.stat(self.handle),
+                                        os.stat(f"{directory}/{number}")):
+                    continue
+                process = os.pidfd_open(run.process.pid)
+                fd = ctypes.CDLL(None).syscall(438, process, number, 0)
+                os.close(process)
+                if fd < 0:
+                    continue
+                try:
+                    yield fd
+                finally:
+                    os.close(fd)
 
     def forget_others(self):
         """What others have written may be gone."""
@@ -1057,6 +1061,8 @@ def play_recorded(seed):
 
 
 def main():
+    # The kernel's word to who has given a lease back to its open file.
+    signal.signal(signal.SIGIO, signal.SIG_IGN)
     if sys.argv[1] == "--recorded":
         print(*play(int(sys.argv[2]), Disk(os.path.abspath("disk"),
                                            os.path.abspath("trace"))))
