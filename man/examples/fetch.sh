@@ -16,7 +16,8 @@ mkdir -p pages || exit
 : >"$page.new" || exit
 # -g: no lists in brackets; --proto: no files of this machine
 answer=$(curl -gsSL --proto '=http,https' --max-time 300 -o "$page.new" \
-	-w '%{http_code}' -- "$1") || answer="not complete (curl: status $?)"
+	-w '%{http_code}' -- "$1" 2>&1) ||
+	answer="not complete: ${answer%?[0-9][0-9][0-9]}"
 case $answer in
 2??)
 	mv "$page.new" "$page"

@@ -26,23 +26,26 @@ done
 filter=$1
 lines=$2
 shift 2
+# It is read twice, which a pipe cannot be.
+[ -f "$lines" ] || fail "$lines: not a regular file" 3
 [ -r "$lines" ] || fail "$lines: cannot be read" 3
 
 # All commands inherit the lock, so a round ends when its last command ends.
-exec 9>>"$filter.lock" || exit 3
+(: >>"$filter.lock") || exit 3
+exec 9>>"$filter.lock"
 flock -n 9 || exit 0
 
 # make the filter, if there is none
 bloomdedup add -f "$filter" </dev/null || exit
 
 # The commands print here, not into the pipe, which takes the lines that are done.
-# An argument can have 128 KiB.
+# An argument can have 128 KiB. Status 255, which ssh has, would end xargs.
 exec 3>&1
 bloomdedup --dry-run -f "$filter" -- "$lines" |
 	LC_ALL=C awk 'length < 100000' | tr '\n' '\0' |
 	xargs -r -0 -n 1 -P "${JOBS-8}" sh -c '
 		for line; do :; done
-		"$@" >&3 && printf "%s\n" "$line"' once.sh "$@" |
+		"$@" >&3 && printf "%s\n" "$line" || exit 1' once.sh "$@" |
 	bloomdedup add -f "$filter"
 
 # What is left says whether all went well. Status 1 of check: no line.

@@ -35,7 +35,11 @@ once() {
 	once done.bloom urls sh "$EXAMPLES/fetch.sh"
 	[ "$status" -eq 1 ]
 	bloomdedup check -v -f done.bloom urls | cmp - <(tail -n 9 urls)
-	grep -qF "$web/torn/4: not complete" said
+	grep -qF "$web/torn/4: not complete: curl: (18) " said
+	# of several at a time, each says its sentence at once
+	[ "$(wc -l <said)" -eq 10 ]
+	[ "$(grep -cE '^[^ ]+: ([0-9]+$|not complete: curl: \([0-9]+\) [A-Z]?[a-z])' \
+		said)" -eq 9 ]
 	grep -qxF "$web/status/429: 429" said
 	grep -q ' 9 lines are left' said
 	# each page has its own text, whatever it was redirected by
@@ -69,6 +73,15 @@ once() {
 	[ "$status" -eq 0 ]
 	[ ! -s said ]
 	stop_web
+}
+
+@test "CRAWLERS: a command that ends with 255, as ssh does, stops no other" {
+	printf 'host-%d\n' {1..40} >hosts
+	export JOBS=1
+	once done.bloom hosts sh -c '[ "$1" != host-3 ] || exit 255' sh
+	[ "$status" -eq 1 ]
+	bloomdedup check -v -f done.bloom hosts | cmp - <(echo host-3)
+	grep -q ' 1 lines are left' said
 }
 
 @test "CRAWLERS: two rounds at once fetch each page once" {
@@ -177,6 +190,11 @@ once() {
 	once lines.bloom lines false
 	bloomdedup check -v -f lines.bloom lines | cmp - <(cat long; echo)
 	once lines.bloom missing true
+	[ "$status" -eq 3 ]
+	# what can be read only once
+	once lines.bloom <(seq 3) true
+	[ "$status" -eq 3 ]
+	once nowhere/lines.bloom lines true
 	[ "$status" -eq 3 ]
 	once
 	[ "$status" -eq 2 ]
