@@ -104,6 +104,25 @@ EXAMPLES=$ROOT/man/examples
 	bash again
 	tail -n 2 mail.csv | cmp - <(printf '4,c\n6,d\n')
 	[ "$(grep -c id,mail mail.csv)" -eq 1 ]
+	# killed at any moment
+	rm tables/* mail.csv mails
+	for ((i = 0; i < 20; i++)); do
+		{ echo id,mail && seq $((i * 1000)) $((i * 1000 + 1499)) |
+			sed 's/.*/&,&/'; } >tables/$i.csv
+	done
+	kills=0
+	for ((i = 0; i < $(times 20 200); i++)); do
+		setsid bash again 2>said 3>&- &
+		any_moment $i
+		! kill -KILL -$! 2>/dev/null || ((++kills))
+		wait $! || true
+	done
+	[ $kills -gt 0 ]
+	bash again
+	[ "$(grep -c id,mail mail.csv)" -eq 1 ]
+	[ "$(head -n 1 mail.csv)" = id,mail ]
+	tail -n +2 mail.csv | sort -u |
+		cmp - <(seq -f '%g' 0 20499 | sed 's/.*/&,&/' | sort)
 }
 
 @test "DATA SETS: records of several lines" {

@@ -178,6 +178,38 @@ once() {
 	stop_web
 }
 
+# killed COMMAND...: 20 times, each at another moment, with all that it has
+# started; $kills counts those that were met
+killed() {
+	kills=0
+	for ((i = 0; i < $(times 20 200); i++)); do
+		setsid "$@" >>out 2>said 3>&- &
+		sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
+		! kill -KILL -$! 2>/dev/null || ((++kills))
+		wait $! || true
+	done
+	[ $kills -gt 0 ]
+}
+
+@test "ONCE FOR EACH LINE: killed at any moment, each message is sent, few twice" {
+	start_web
+	page_examples "$PAGE" 'ONCE FOR EACH LINE' >manual
+	given manual notify
+	sed -i "s|https://[^ )]*|$web/hook|" notify
+	bloomdedup create told.bloom
+	seq 200 >lines
+	cat >round <<-'END'
+		bloomdedup --dry-run -f told.bloom lines | sh notify |
+			bloomdedup add -f told.bloom
+	END
+	killed sh round
+	sh round
+	sort -u requests | cmp - <(seq -f 'POST %g' 200 | sort)
+	# what was just sent, and what was on its way through the pipe
+	[ "$(wc -l <requests)" -le $((200 + 2 * kills)) ]
+	stop_web
+}
+
 @test "ONCE FOR EACH LINE: what commands are given, and what the status says" {
 	bloomdedup create lines.bloom
 	head -c 200000 /dev/zero | tr '\0' x >long
@@ -244,6 +276,17 @@ in_cron() {
 	[[ $output == *links.bloom* ]]
 	run ! sh "$EXAMPLES/feed.sh"
 	[[ $output == 'usage: '* ]]
+	stop_web
+}
+
+@test "CRON: killed at any moment, and no link of a feed is lost" {
+	needs xmlstarlet
+	start_web
+	a_feed $(seq -f 'https://example.org/%g' 3000)
+	export TMPDIR=$PWD
+	killed sh "$EXAMPLES/feed.sh" "$web/file/feed.xml"
+	sh "$EXAMPLES/feed.sh" "$web/file/feed.xml"
+	sort -u new-links | cmp - <(seq -f 'https://example.org/%g' 3000 | sort)
 	stop_web
 }
 
