@@ -65,6 +65,8 @@ struct key_figures {
 		uint64_t told;          /* number that key_figures_notice told;
 					 * 0: none yet */
 	} of[KEY_TROUBLES];
+	uint64_t waiting_since; /* the first pause of the input at which one
+				 * waited to be told; 0: none does */
 	char stray[40];    /* KEY_STRAY: the text after the first such quote */
 	int is_escaped;    /* is a backslash before that quote? */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/signals.h"
 #include "bits/loops.h"
@@ -15,7 +16,10 @@
 #define HEADER_BYTES 4096
 /* As many lines with a trouble are told at once. */
 #define NOTICE_LINES 10000
-/* Fewer are told if the input pauses for so long: milliseconds. */
+/*
+ * Fewer are told if the input pauses for so long, or pauses at all so long after
+ * it first did since such a line: milliseconds.
+ */
 #define NOTICE_PAUSE 1000
 /* The longest header of an output that is compared. */
 #define OUTPUT_HEADER_BYTES ((size_t)1024 * 1024)
@@ -178,9 +182,16 @@ lines_notice_at_rest(struct key_figures *figures,
     const struct key_recipe *recipe, const struct input *input,
     void (*notice)(const char *text))
 {
-	if (key_figures_wait(figures, 1) &&
-	    input_pauses(input, NOTICE_PAUSE))
-		key_figures_notice(figures, recipe, 1, notice);
+	if (!key_figures_wait(figures, 1))
+		return;
+	if (figures->waiting_since == 0)
+		figures->waiting_since = clock_now();
+	if (clock_now() - figures->waiting_since <
+	    NOTICE_PAUSE * CLOCK_MILLISECOND &&
+	    !input_pauses(input, NOTICE_PAUSE))
+		return;
+	key_figures_notice(figures, recipe, 1, notice);
+	figures->waiting_since = 0;
 }
 
 int

@@ -363,6 +363,24 @@ told() {
 	told 'record 2 has text after a closing quote' bloomdedup --csv -j 2
 }
 
+@test "and where the input never pauses for a second" {
+	mkfifo pipe
+	for command in '' partition; do
+		: >err
+		# shellcheck disable=SC2086 # no word, or one
+		bloomdedup $command -k 2 ${command:+--parts=2} <pipe >out 2>err &
+		exec 9>pipe
+		echo a b >&9
+		one_more_is_told() {
+			echo a >&9
+			grep -q 'no field 2' err
+		}
+		until_true one_more_is_told
+		exec 9>&-
+		wait $!
+	done
+}
+
 @test "or after 10,000 such lines, without a pause" {
 	for threads in 1 3; do
 		{
