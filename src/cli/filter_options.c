@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/quote.h"
 #include "bits/sizing.h"
 #include "cli/text.h"
 #include "filter/deferred.h"
@@ -158,13 +159,17 @@ static int
 advise(const struct filter *filter, struct error *error)
 {
 	const char *name = filter_name(filter);
+	char *word;
 
 	if (table_lines(filter_table(filter)) > 0 || filter_waiting(filter) > 0)
 		return error_set(error, error->status, "%s: %s: leave the"
 		    " option out, or use another filter", name, error->text);
-	return error_set(error, error->status, "%s: %s: leave the option out,"
+	word = quote_word(name);
+	error_set(error, error->status, "%s: %s: leave the option out,"
 	    " or remove the filter, which is still empty: bloomdedup remove %s",
-	    name, error->text, name);
+	    name, error->text, word);
+	free(word);
+	return -1;
 }
 
 /* `made` and `given` are the option's values; `made` is "" if it had none. */
@@ -480,14 +485,20 @@ check_list_of_tee(const struct options *o, const struct run_plan *plan,
     const struct key_recipe *recipe, struct error *error)
 {
 	static char options[KEY_OPTIONS]; /* too large for a small stack */
+	char *filter, *list;
 
 	if (plan->tee == NULL || !contents_exist(plan->tee))
 		return 0;
 	options_of_filter(o, recipe, options, sizeof options);
-	return error_set(error, STATUS_USAGE, "--tee: %s is not empty, and %s"
+	filter = quote_word(plan->filter);
+	list = quote_word(plan->tee);
+	error_set(error, STATUS_USAGE, "--tee: %s is not empty, and %s"
 	    " does not exist yet: to fill it with these lines first,"
 	    " bloomdedup add -f %s%s %s", plan->tee, plan->filter,
-	    plan->filter, options, plan->tee);
+	    filter, options, list);
+	free(filter);
+	free(list);
+	return -1;
 }
 
 /* There is no filter at `path`: may this run make one? */

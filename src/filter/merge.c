@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/quote.h"
 #include "base/signals.h"
 #include "filter/filter.h"
 #include "key/recipe_text.h"
@@ -90,12 +91,15 @@ check_mergeable(const struct filter *a, const struct filter *b,
     struct error *error)
 {
 	const struct header *x = filter_header(a), *y = filter_header(b);
-	char p[KEY_OPTIONS], q[KEY_OPTIONS];
+	char p[KEY_OPTIONS], q[KEY_OPTIONS], *word;
 
 	if (filter_waiting(b) > 0) {
-		return error_set(error, STATUS_FAILED, "%s: has lines in a"
+		word = quote_word(filter_name(b));
+		error_set(error, STATUS_FAILED, "%s: has lines in a"
 		    " journal; apply it first: bloomdedup add -f %s"
-		    " </dev/null", filter_name(b), filter_name(b));
+		    " </dev/null", filter_name(b), word);
+		free(word);
+		return -1;
 	}
 	if (x->hash.kind != y->hash.kind)
 		return differ(error, a, b, "the hash",

@@ -1,9 +1,11 @@
 #include "key/recipe_text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "base/quote.h"
 #include "key/fields.h"
 #include "key/steps.h"
 
@@ -148,7 +150,8 @@ static void
 describe_step(const struct key_step *step, const struct key_recipe *recipe,
     char text[KEY_OPTIONS])
 {
-	char value[KEY_VALUE];
+	char value[KEY_VALUE], *word;
+	int equals;
 	unsigned i = 0;
 	size_t n = 0;
 
@@ -164,8 +167,11 @@ describe_step(const struct key_step *step, const struct key_recipe *recipe,
 	do {
 		if (step->show != NULL)
 			step->show(recipe, value);
-		n += (size_t)snprintf(text + n, KEY_OPTIONS - n, "%s--%s%s",
-		    i == 0 ? "" : " ", step->name, value);
+		equals = *value == '=';
+		word = quote_word(value + equals);
+		n += (size_t)snprintf(text + n, KEY_OPTIONS - n, "%s--%s%s%s",
+		    i == 0 ? "" : " ", step->name, equals ? "=" : "", word);
+		free(word);
 	} while (key_step_print(step, recipe, ++i, value));
 }
 

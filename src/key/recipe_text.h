@@ -41,7 +41,8 @@ int key_recipe_parse(struct key_recipe *recipe, const char *text,
 /*
  * Returns the recipe with this text as options for people, "--key=2
  * --ignore-case", or "the whole line"; the text as it is if it cannot be
- * parsed. Names and pointers are not escaped here, and may contain any bytes.
+ * parsed. Values are quoted for a shell, but bytes are not escaped here: names
+ * and pointers may contain any.
  * The result may be in `options`.
  */
 const char *key_recipe_options(const char *text, char options[KEY_OPTIONS]);

@@ -104,8 +104,10 @@ show_separator(const struct key_recipe *recipe, char value[KEY_VALUE])
 {
 	int c = recipe->separator;
 
-	if (c > 0x20 && c < 0x7f)
+	if (c >= 0x20 && c < 0x7f)
 		snprintf(value, KEY_VALUE, "=%c", c);
+	else if (c == '\t' || c == '\0')
+		snprintf(value, KEY_VALUE, "=%s", c == '\t' ? "\\t" : "\\0");
 	else
 		snprintf(value, KEY_VALUE, "=\\x%02x", (unsigned)c);
 }

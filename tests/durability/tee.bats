@@ -235,3 +235,29 @@ no_line_twice() {
 	bloomdedup -f seen --tee=list in >out
 	cmp in out
 }
+
+@test "the command that fills a lost filter can be given to a shell as it is" {
+	local options list="it's \$1" said
+	printf 'a,b c\n1\t2\n' >in
+	while read -r options; do
+		eval "set -- $options"
+		rm -f 'the seen'
+		cp in "$list"
+		said=$(bloomdedup "$@" -f 'the seen' --tee="$list" in 2>&1) || true
+		[[ $said == *'lines first, bloomdedup add -f '* ]] || { echo "$options: $said"; false; }
+		eval "${said##*lines first, }"
+		bloomdedup "$@" -f 'the seen' --tee="$list" in >out
+		[ ! -s out ]
+	done <<-'END'
+		-i
+		-t '\t' -k 2
+		-t '|' --keep-empty -k 1
+		-t "'" -k 1
+		-t '"' -k 1 -z
+		-t ' ' -k 1
+		-t '\0' -k 1
+		--csv --header -k 'b c'
+		--json='/$HOME/x y' --keep-empty
+		--url-ignore='a*,b_*' --url
+	END
+}

@@ -277,7 +277,7 @@ key_out() {
 	grep -qF -- --key=3 fails.err
 	grep -qF plain fails.err
 	fails 2 --field-separator=, bloomdedup -f plain -t';' </dev/null
-	grep -qF -- '--field-separator=;' fails.err
+	grep -qF -- "--field-separator=';'" fails.err
 	fails 2 'without --trim' bloomdedup -f plain --trim </dev/null
 	fails 2 'without --strip-cr' bloomdedup -f plain --strip-cr </dev/null
 	fails 2 'without --ignore-case' bloomdedup -f plain -i </dev/null
@@ -377,11 +377,11 @@ key_out() {
 		-i -z|--zero-terminated --ignore-case
 		--strip-cr --trim -s 4 -w 50|--strip-cr --trim --skip-chars=4 --check-chars=50
 		-k 2|--key=2
-		-k 1-2,4-6,8- -t \t|--key=1-2,4-6,8- --field-separator=\x09
+		-k 1-2,4-6,8- -t \t|--key=1-2,4-6,8- --field-separator='\t'
 		--csv|--field-separator=, --csv
-		--csv --header -k "id","1",2|--key=id,"1",2 --field-separator=, --csv --header
+		--csv --header -k "id","1",2|--key='id,"1",2' --field-separator=, --csv --header
 		--json=/b --json=/a~1b --json=|--json=/b --json=/a~1b --json=
-		--url --url-sort --url-ignore=a,b_*|--url --url-ignore=a,b_* --url-sort
+		--url --url-sort --url-ignore=a,b_*|--url --url-ignore='a,b_*' --url-sort
 		--keep-empty --part=2/3|--keep-empty --part=2/3
 	END
 }
