@@ -99,7 +99,7 @@ complete -c bloomdedup -n '__bloomdedup_takes create' -l hash -x -a 'xxh3 siphas
 complete -c bloomdedup -n '__bloomdedup_takes create' -l secret-file -r -F -d 'take the hash\'s secret from FILE'
 complete -c bloomdedup -n '__bloomdedup_takes filter add' -l shared -d 'share the filter with other --shared runs without waiting'
 complete -c bloomdedup -n '__bloomdedup_takes filter add' -l claim -d 'print each line on only one of all machines, with a filter in Redis'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check create merge remove' -l lock-timeout -x -d 'wait up to SEC seconds for another run that uses the filter, or for a server that cannot be reached'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create merge remove' -l lock-timeout -x -d 'wait up to SEC seconds for another run that uses the filter or an output, or for a server that cannot be reached'
 complete -c bloomdedup -n '__bloomdedup_takes create merge' -l force -d 'replace an existing filter'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -s z -l zero-terminated -d 'end lines with NUL, not with newline'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -s k -l key -x -d 'compare these fields'

@@ -10,7 +10,7 @@
 
 #include "base/os.h"
 
-/* As many links are followed one after the other as in Linux. */
+/* Linux follows this many links, one after the other. */
 #define LINKS_MAX 40
 
 /* The length of `path`'s directory part, with the slash; 0 if it has none. */

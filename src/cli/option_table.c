@@ -281,8 +281,8 @@ const struct option_row option_table[] = {
 	{ .name = "memory", .letter = 'm', .argument = "SIZE",
 	    .commands = CREATE | SIZE | SERVE, .group = GROUP_FILTER,
 	    SIZE_OF(memory),
-	    .help = "limit the filter to SIZE, such as 2G; give two of -n, -p"
-	    " and -m",
+	    .help = "limit the filter to SIZE, such as 2G; with -n, the error"
+	    " rate follows, and with -p, the capacity",
 	    .helps = { { SERVE, "limit all filters together to SIZE [half of"
 		    " the memory]" } } },
 	{ .name = "hashes", .argument = "K", .commands = CREATE | SIZE | TRY,
@@ -352,7 +352,7 @@ const struct option_row option_table[] = {
 	    TO(run.use.wait.milliseconds),
 	    .allowed = "a number of seconds, such as 60; 0: no waiting",
 	    .help = "wait up to SEC seconds for another run that uses the"
-	    " filter, or for a server that cannot be reached ["
+	    " filter or an output, or for a server that cannot be reached ["
 	    TEXT(OPTIONS_LOCK_TIMEOUT) "]" },
 	{ .name = "force", .commands = CREATE | MERGE, .group = GROUP_FILTER,
 	    FLAG(force),
@@ -389,7 +389,9 @@ const struct option_row option_table[] = {
 	    .help = "take names for -k from the first record of each file"
 	    " (--csv), which is printed once",
 	    .helps = { { KEY, "take names for -k from the first record of each"
-		    " file (--csv), which has no key" } } },
+		    " file (--csv), which has no key" },
+		{ PARTITION, "take names for -k from the first record of each"
+		    " file (--csv), which each file of a part gets" } } },
 	{ .name = "url", .argument = "[=LIST]", .commands = KEYS,
 	    .group = GROUP_KEY,
 	    .set = option_set_key, TO(recipe), .adds_up = 1,

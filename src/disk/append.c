@@ -43,9 +43,9 @@
  */
 #define SCAN_BYTES (UINT64_C(64) * 1024 * 1024)
 #define GUESS_BYTES (UINT64_C(16) * 1024 * 1024)
-/* So many bytes that are as noted are no coincidence. */
+/* If this many bytes are as noted, it is no coincidence. */
 #define NOTED_BYTES_MIN 64
-/* More than others write between two system calls of ours. */
+/* This is more than others write between two system calls of ours. */
 #define SEARCH_BYTES (UINT64_C(64) * 1024 * 1024)
 
 /* A piece of whole records, and where it goes. */

@@ -31,7 +31,7 @@ enum {
 	TEXT_BYTES_MIN = 4096
 };
 
-/* From the note to the end of the mapped file. */
+/* The mapped part of the file, from the note to the end. */
 #define MAPPED_BYTES (NOTE_ROOM + NOTES_TEXT_MAX + NOTES_PADDING)
 
 /* The name of this user's notes about the filter; to be freed. */
@@ -233,7 +233,10 @@ struct note_reader {
 	struct frame frame;
 };
 
-/* Read the next frame. Returns whether it is one, and its payload. */
+/*
+ * Read the next frame; returns its payload, or NULL if it is none. Notes that
+ * cannot be read are as good as none, so nobody asks why.
+ */
 static const uint8_t *
 next_frame(struct note_reader *reader)
 {

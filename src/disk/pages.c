@@ -268,6 +268,7 @@ int
 pages_can_map(uint64_t count)
 {
 	const uint64_t nbytes = count * PAGE_BYTES;
+	/* The caller asks whether, and not why not. */
 	uint8_t *base = map_range(NULL, 0, nbytes, 0, PROT_NONE,
 	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, error_ignored());
 
@@ -550,7 +551,8 @@ pages_gather(struct pages *p, struct error *error)
 		madvise(p->base, (size_t)nbytes, MADV_DONTNEED);
 	} else {
 		/*
-		 * Without memory for the layer, its pages stay where they are.
+		 * Without memory for the layer, its pages stay where they are,
+		 * which is slower, but no error.
 		 */
 		base = map_layer(p, 1, error_ignored());
 		if (base == NULL)

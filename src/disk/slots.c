@@ -29,6 +29,7 @@ is_readable(const struct slots *slots, const uint8_t *page)
 {
 	struct slot_head head;
 	struct table *table = memory_or_die(malloc(sizeof *table));
+	/* Whatever is wrong with a slot, the other one is used. */
 	int result = format_slot_decode(&head, table, slots->id, page,
 	    error_ignored());
 

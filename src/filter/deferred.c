@@ -388,7 +388,7 @@ static int
 recover(struct filter *filter, struct journal *journal,
     const struct lock_wait *wait, struct error *error)
 {
-	/* Before an output gets lines that could not be remembered. */
+	/* Now, before an output gets lines that could not be remembered. */
 	if (layers_check_journal(filter, journal, error) < 0) {
 		journal_close(journal);
 		return -1;

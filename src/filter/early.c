@@ -67,6 +67,7 @@ start_over(const struct early *e, struct filter **filter, struct error *error)
 	struct filter *larger;
 	uint64_t room;
 
+	/* Without room for a larger one, this one grows like any other. */
 	if (make_larger(&larger, *filter, error_ignored()) < 0)
 		return 0;
 	filter_close(*filter, error);

@@ -98,7 +98,7 @@ has_backslash(const uint8_t *p, uint64_t all)
 	return (bits[0] & all) != 0;
 }
 
-/* Without the carriage returns that belong to the end of a record. */
+/* Returns `strays` without the carriage returns that end a record. */
 static uint64_t
 drop_line_ends(const struct csv_format *format, const uint8_t *p,
     uint64_t strays)

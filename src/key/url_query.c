@@ -244,7 +244,10 @@ copy_form(struct reader *in, uint8_t *to)
 
 /* --- all of it */
 
-/* As many parameters are sorted in a table, by a word's bits; more as text. */
+/*
+ * Up to this many parameters are sorted in a table, by a word's bits; more are
+ * sorted as text.
+ */
 #define TABLE_MAX 64
 /* The bits of this many parameters are compared at once. */
 #define FIRST_STEP 8

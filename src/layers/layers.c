@@ -38,7 +38,7 @@ release(struct layers *f)
 	free(f);
 }
 
-/* Once the file is open, and the header is known. */
+/* Called once the file is open and the header is known. */
 static void
 begin_use(struct layers *f, const struct filter_use *use)
 {

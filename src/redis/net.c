@@ -19,7 +19,7 @@
 
 /* Bytes of requests in flight at a time. */
 #define IN_FLIGHT_BYTES (4u << 20)
-/* So many bytes of requests are sent without waiting for more. */
+/* This many bytes of requests are sent without waiting for more. */
 #define SEND_BYTES (64u << 10)
 /*
  * How long a server may be silent until its connection counts as lost; less if
@@ -27,7 +27,7 @@
  */
 #define PATIENCE (15 * CLOCK_SECOND)
 #define LEAST_PATIENCE (2 * CLOCK_SECOND)
-/* So many nodes in turn may say that another one is to be asked. */
+/* At most this many nodes in turn may say that another one is to be asked. */
 #define REDIRECTIONS_MAX 5
 /* Each pause between two tries is twice as long as the one before. */
 #define SHORTEST_PAUSE (10 * CLOCK_MILLISECOND)

@@ -101,6 +101,7 @@ forget(struct catalog *catalog, struct served *served)
 	    (catalog->count - i - 1) * sizeof *catalog->items);
 	catalog->count--;
 	catalog->last = NULL;
+	/* It is dropped: what could not be written to it is not missed. */
 	served_free(served, error_ignored());
 }
 

@@ -14,11 +14,11 @@
 
 /* What is read of each file to compare headers; more if one is longer. */
 #define HEADER_BYTES 4096
-/* As many lines with a trouble are told at once. */
+/* Once this many lines have a trouble, it is told without a pause. */
 #define NOTICE_LINES 10000
 /*
- * Fewer are told if the input pauses for so long, or pauses at all so long after
- * it first did since such a line: milliseconds.
+ * Fewer are told if the input pauses for this long, or pauses at all this long
+ * after its first pause since such a line: milliseconds.
  */
 #define NOTICE_PAUSE 1000
 /* The longest header of an output that is compared. */

@@ -106,7 +106,7 @@ open_uninterrupted(const char *path, int flags)
 	return fd;
 }
 
-/* So often an output is opened whose name leads to another file by then. */
+/* If its name leads to another file by then, an output is opened this often. */
 #define OPENS 10
 
 /* Is this regular file another one than the name leads to now? */
@@ -137,9 +137,10 @@ open_at_end(const char *path, int is_regular)
 }
 
 /*
- * Who is about to replace the file keeps us waiting (replaced_check), and then
- * the one that was opened has no name. No run of ours replaces it once it is
- * open. A file system may give a file another number each time: then this ends.
+ * A run that is about to replace the file keeps us waiting (replaced_check),
+ * and then the one that was opened has no name. No run of ours replaces it once
+ * it is open. A file system may give a file another number each time: then this
+ * ends.
  */
 static int
 open_in_place(const char *path, int is_regular)

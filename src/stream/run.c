@@ -88,7 +88,8 @@ advise_atomic(const struct run_plan *plan, const struct inputs *inputs,
 		return -1;
 	if (plan->output == NULL)
 		explain_empty(&st, error);
-	if (plan->filter != NULL || plan->append || plan->atomic)
+	if (plan->filter != NULL || plan->append || plan->atomic ||
+	    plan->print == PRINT_KEYS || plan->print == PRINT_SEEN)
 		return -1;
 	if (plan->output == NULL)
 		return error_set(error, error->status, "%s; --atomic -o FILE"

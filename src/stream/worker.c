@@ -19,7 +19,10 @@
 #define COPY_BYTES NOTES_TEXT_MAX
 _Static_assert(OUTPUT_STEP <= NOTES_PADDING, "output_copy stays in the note");
 
-/* The input pauses if so long no more comes after its first lines: ms. */
+/*
+ * The input counts as pausing if nothing follows its first lines for this many
+ * milliseconds.
+ */
 #define FIRST_PAUSE 50
 
 /*

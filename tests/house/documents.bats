@@ -309,6 +309,17 @@ example() {
 	done
 }
 
+@test "manual: each heading is printed as it is written" {
+	needs groff
+	for page in "$ROOT"/man/*.[157]; do
+		groff -mdoc -Tascii -P-cbou "$page" | sed 's/^ *//' >printed
+		sed -n 's/^\.S[hs] //p' "$page" | sed 's/\\&//g; s/\\-/-/g' |
+			grep -vxFf printed >missing || true
+		cat missing
+		[ ! -s missing ]
+	done
+}
+
 # Options, a line each: the command that takes it (filter for none), the option.
 
 commands=$("$BUILD/options" | awk -F'\t' '$1 == "command" { print $2 }' |
