@@ -85,10 +85,10 @@ load ../common
 @test "the filter keeps names as names" {
 	printf 'id,a b\n1,x\n' >in
 	bloomdedup create -n 100 --csv --header -k '"a b",001,"7"' seen
-	bloomdedup info seen | grep -qF -e '--key=a b,1,"7"'
+	bloomdedup info seen | grep -qF -e "--key='a b,1,\"7\"'"
 	bloomdedup create -n 100 --csv --header -k $'a\nb' other
-	bloomdedup info other | grep -qF -e '--key=a\x0ab'
-	fails 2 'made with --key=a b,1,"7", which contradicts --key=id' \
+	bloomdedup info other | grep -qF -e "--key='a\x0ab'"
+	fails 2 "made with --key='a b,1,\"7\"', which contradicts --key=id" \
 		bloomdedup -f seen -k id in
 	fails 2 'contradicts --key=1' bloomdedup -f seen -k 1 in
 	bloomdedup create -n 100 --csv -k1 plain

@@ -341,9 +341,9 @@ setup() {
 
 @test "the filter keeps pointers of any bytes, in their order" {
 	bloomdedup create -n 100 --json=/b --json=$'/a\n%\x7f' seen
-	bloomdedup info seen | grep -qF -e '--json=/b --json=/a\x0a%\x7f'
+	bloomdedup info seen | grep -qF -e "--json=/b --json='/a\x0a%\x7f'"
 	bloomdedup create -n 100 --json=$'/\x9b\xc3\xa4' other
-	bloomdedup info other | grep -qF -e $'--json=/\\x9b\xc3\xa4'
+	bloomdedup info other | grep -qF -e $'--json=\'/\\x9b\xc3\xa4\''
 	printf '{"b":1,"a\\n%%\x7f":2}\n' >in
 	bloomdedup -f seen in >out 2>err
 	[ ! -s err ]

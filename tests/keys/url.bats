@@ -154,11 +154,11 @@ same() {
 
 @test "the filter keeps it, and info says so" {
 	bloomdedup create -n 100 --url --url-sort --url-ignore='b,utm_*' seen
-	bloomdedup info seen | grep -qF -e '--url --url-ignore=b,utm_* --url-sort'
+	bloomdedup info seen | grep -qF -e "--url --url-ignore='b,utm_*' --url-sort"
 	printf 'http://a?d&c\nhttp://a/?c&d&b\n' | bloomdedup -f seen >out
 	echo 'http://a?d&c' | cmp - out
 	echo 'HTTP://A/?c&d' | bloomdedup check -f seen | grep -q A
-	fails 2 'made with --url-ignore=b,utm_*, which contradicts --url-ignore=b' \
+	fails 2 "made with --url-ignore='b,utm_*', which contradicts --url-ignore=b" \
 		bloomdedup -f seen --url-ignore=b
 	bloomdedup create -n 100 plain
 	fails 2 'made without --url, which contradicts --url' bloomdedup -f plain --url
