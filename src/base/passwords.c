@@ -63,18 +63,31 @@ find_credentials(const char *text)
 	return password;
 }
 
+/* The value behind "password="; of several, from the first to the last. */
 static struct password
 find_value(const char *text)
 {
 	static const char name[] = "password=";
-	size_t before = sizeof name - 1;
+	struct password password = { 0 };
 
 	for (const char *at = text; *at != '\0'; at++) {
-		if (strncasecmp(at, name, before) == 0)
-			return (struct password){ (size_t)(at - text) + before,
-			    strcspn(at + before, "&# '\"\t\n"), before };
+		size_t before = sizeof name - 1, nbytes;
+		char quote[2] = "";
+
+		if (strncasecmp(at, name, before) != 0)
+			continue;
+		if (at[before] == '\'' || at[before] == '"')
+			quote[0] = at[before++];
+		nbytes = strcspn(at + before, quote[0] != '\0' ? quote :
+		    "&# '\"\t\n");
+		if (nbytes > 0 && password.nbytes == 0)
+			password = (struct password){ .before = before,
+				.begin = (size_t)(at - text) + before };
+		if (nbytes > 0)
+			password.nbytes = (size_t)(at - text) + before +
+			    nbytes - password.begin;
 	}
-	return (struct password){ 0 };
+	return password;
 }
 
 /* The password of an argument: if it has two, from the first to the last. */
@@ -95,27 +108,43 @@ find_password(const char *text)
 	return one;
 }
 
+/* Note the password of a text, which stays. */
+static int
+note(const char *text, struct password password)
+{
+	struct noted *new = malloc(sizeof *new);
+
+	if (new == NULL)
+		return -1;
+	*new = (struct noted){ noted, text + password.begin - password.before,
+		password.before, password.nbytes };
+	noted = new;
+	return 0;
+}
+
 int
 passwords_take(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		struct password password = find_password(argv[i]);
-		char *original = argv[i], *copy;
-		struct noted *new;
+		char *original = argv[i];
 
 		if (password.nbytes == 0)
 			continue;
-		copy = strdup(original);
-		new = malloc(sizeof *new);
-		if (copy == NULL || new == NULL)
+		argv[i] = strdup(original);
+		if (argv[i] == NULL || note(argv[i], password) < 0)
 			return -1;
-		argv[i] = copy;
-		*new = (struct noted){ noted, copy + password.begin -
-			password.before, password.before, password.nbytes };
-		noted = new;
 		memset(original + password.begin, '*', password.nbytes);
 	}
 	return 0;
+}
+
+int
+passwords_note(const char *text)
+{
+	struct password password = find_password(text);
+
+	return password.nbytes == 0 ? 0 : note(text, password);
 }
 
 size_t

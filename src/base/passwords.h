@@ -5,7 +5,7 @@
  *     SCHEME://USER:PASSWORD@...    all from // to the last @; the // may be
  *                                   missing after redis: and the like
  *     ...password=VALUE             in upper or lower case, up to the next &,
- *                                   #, blank or quote
+ *                                   #, blank or quote, or in quotes
  */
 #ifndef BASE_PASSWORDS_H
 #define BASE_PASSWORDS_H
@@ -21,6 +21,12 @@
  * Returns 0, or -1 if it is out of memory.
  */
 int passwords_take(int argc, char **argv);
+
+/*
+ * Note the password of a text that is no argument, such as a name from a list,
+ * and is not freed. Returns 0, or -1 if it is out of memory.
+ */
+int passwords_note(const char *text);
 
 /*
  * Does a password that was noted begin at `at`, in a text that begins at

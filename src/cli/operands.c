@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/passwords.h"
 #include "base/signals.h"
 #include "cli/options.h"
 #include "stream/input.h"
@@ -66,6 +67,8 @@ read_names(struct options *o, struct error *error)
 			wrong = "an empty file name";
 		else if (from_stdin && strcmp(name, "-") == 0)
 			wrong = "-, but the names come from standard input";
+		if (passwords_note(name) < 0)
+			memory_or_die(NULL);
 		text_list_add(list, name);
 	}
 	if (wrong == NULL)

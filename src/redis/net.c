@@ -334,8 +334,15 @@ hear(struct net *net, struct node *node, short revents, struct error *error)
 {
 	if (revents & (POLLIN | POLLHUP | POLLERR))
 		return receive_node(net, node, error);
-	if (node->context == NULL ||
-	    patience_left(node->heard, net->patience) > 0)
+	if (node->context == NULL)
+		return 0;
+	if (!net->noticed && node_is_waiting(node) &&
+	    patience_left(node->heard, CLOCK_SECOND) == 0) {
+		error_notify(net->notice, "%s: the server does not answer;"
+		    " waiting for it", net->cluster.location->shown);
+		net->noticed = 1;
+	}
+	if (patience_left(node->heard, net->patience) > 0)
 		return 0;
 	patience_end(net->cluster.location, &net->reason);
 	return renew_connection(net, node, error);
@@ -562,6 +569,8 @@ net_open(struct net **result, const struct address *location,
 	for (size_t i = 0; i < location->count; i++)
 		cluster_node(&net->cluster, location->hosts[i].name,
 		    location->hosts[i].port);
+	/* The first try counts, too. */
+	net->failing_since = clock_now();
 	while (cluster_load_map(&net->cluster, net->patience,
 	    &net->reason) < 0) {
 		uint64_t now = clock_now();

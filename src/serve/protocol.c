@@ -71,8 +71,8 @@ end_of_value(const uint8_t *p, size_t nbytes)
 
 /*
  * Which length has the value behind a malformed line? It is the fifth word, or
- * the last one, if a key with a blank has moved it. Returns -1 if no word
- * tells: then no value is expected.
+ * if a key with a blank has moved it, the last one, before the token of "cas".
+ * Returns -1 if no word tells: then no value is expected.
  */
 static int64_t
 announced_length(const struct line *line)
@@ -86,6 +86,9 @@ announced_length(const struct line *line)
 	    bytes_to_integer(line->word[3], 1, &number) == 0 &&
 	    bytes_to_integer(line->word[4], 0, &length) == 0)
 		return length;
+	if (last < line->row->least)
+		return -1;
+	last -= line->row->least - STORAGE_WORDS;
 	if (bytes_to_integer(line->word[last - 1], 0, &length) == 0)
 		return length;
 	return -1;

@@ -147,6 +147,7 @@ is_asked() {
 		hang
 		echo 2 >&9
 		until_true is_asked
+		until_true grep -q 'does not answer; waiting for it' err
 		status=0
 		# 15 s once; it is the same with every kind
 		# shellcheck disable=SC2086 # none, or one

@@ -162,7 +162,9 @@ saved_with() {
 	for address in redis+tls://bob:s3cret@h/x redis-sentinel://bob:s3cret@h/x \
 		keydb://:s3cret@h unix://s3cret@h/x ' redis://bob:s3cret@h/x' \
 		'redis+tls://h/x?password=s3cret' 'http://h/x?a=b&PASSWORD=s3cret' \
-		'http://h/?password=@s3cret' ; do
+		'http://h/?password=@s3cret' "h://x?password='s3cret'" \
+		'h://x?password="s3cret"' \
+		'h://x?password=a&new_password=s3cret' ; do
 		for command in '' add check info create remove size merge; do
 			case $command in
 			''|add|check) set -- -f "$address" ;;
@@ -177,6 +179,14 @@ saved_with() {
 			[ "$command" = size ] || grep -qF 'only redis://' err
 		done
 		[ -z "$(find . -name '*:*')" ]
+	done
+	# names from a list, which messages hide, too
+	for name in 'http://bob:s3cret@h/x' "x?password='s3cret'"; do
+		printf '%s\0' "$name" | "$BLOOMDEDUP" --files0-from=- >out 2>err ||
+			status=$?
+		[ "$status" -eq 3 ]
+		grep -qF '***' err
+		run ! grep s3cret err
 	done
 	# the same letters as a file, which messages hide all the same
 	mkdir -p redis+tls: a

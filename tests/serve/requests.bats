@@ -340,6 +340,7 @@ load server
 	add_filter f
 	for request in 'cas f|a 0 0 9' 'set f|a 0 0 9 x' 'add f|a x 0 9' \
 		'set f|a 0 x 9' 'set an odd key 0 0 9' 'cas f|a 0 0 9 1 2' \
+		'cas an odd key 0 0 9 7' \
 		'append f|a 0 0 9 1' 'replace f|a 0 0 9 noreply noreply 1'; do
 		answers 'CLIENT_ERROR bad command line format; END' \
 			"$request" 'delete f ' 'get f|a'
