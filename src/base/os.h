@@ -150,6 +150,14 @@ void os_let_in(int fd);
 /* --- the machine */
 
 /*
+ * Hints about pages (madvise(2)), which do nothing where the kernel or the C
+ * library lacks them: larger pages for this memory, and changes to this mapping
+ * without a fault for each page.
+ */
+void os_prefer_huge_pages(void *base, size_t nbytes);
+void os_map_at_once(void *base, size_t nbytes);
+
+/*
  * Fill `data` with random bytes from the system, at most 256. Returns 0, or -1
  * with `error` filled.
  */

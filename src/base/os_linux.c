@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -278,6 +279,30 @@ void
 os_let_in(int fd)
 {
 	fcntl(fd, F_SETLEASE, F_UNLCK);
+}
+
+/* --- hints about pages */
+
+void
+os_prefer_huge_pages(void *base, size_t nbytes)
+{
+#ifdef MADV_HUGEPAGE
+	madvise(base, nbytes, MADV_HUGEPAGE);
+#else
+	(void)base;
+	(void)nbytes;
+#endif
+}
+
+void
+os_map_at_once(void *base, size_t nbytes)
+{
+#ifdef MADV_POPULATE_WRITE
+	madvise(base, nbytes, MADV_POPULATE_WRITE);
+#else
+	(void)base;
+	(void)nbytes;
+#endif
 }
 
 /* --- random bytes */

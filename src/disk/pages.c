@@ -130,10 +130,8 @@ map_layer(const struct pages *p, int sparse, struct error *error)
 {
 	uint8_t *base = map_memory(p->count * PAGE_BYTES, sparse, error);
 
-#ifdef MADV_HUGEPAGE
 	if (base != NULL)
-		madvise(base, (size_t)(p->count * PAGE_BYTES), MADV_HUGEPAGE);
-#endif
+		os_prefer_huge_pages(base, (size_t)(p->count * PAGE_BYTES));
 	return base;
 }
 
@@ -282,14 +280,10 @@ pages_can_map(uint64_t count)
 static void
 map_at_once(struct pages *p)
 {
-#ifdef MADV_POPULATE_WRITE
 	size_t before = (uintptr_t)p->base % unit_bytes();
 
-	madvise(p->base - before, (size_t)(p->count * PAGE_BYTES) + before,
-	    MADV_POPULATE_WRITE);
-#else
-	(void)p;
-#endif
+	os_map_at_once(p->base - before, (size_t)(p->count * PAGE_BYTES) +
+	    before);
 }
 
 /*

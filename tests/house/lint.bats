@@ -123,6 +123,7 @@ symbols() {
 	run grep -lE -e '<linux/|<sys/(random|syscall|sysmacros|vfs|xattr)\.h>' \
 		-e '"/(proc|sys)/|\bst_mtim\b|\b(O_TMPFILE|SEEK_(DATA|HOLE))\b' \
 		-e '\b(F_SETLEASE|F_OFD_|F_SETPIPE_SZ|POSIX_FADV_|TCP_KEEP)' \
+		-e '\bMADV_(HUGEPAGE|POPULATE)' \
 		-e '\bSOCK_(CLOEXEC|NONBLOCK)\b' \
 		-e '\b(fallocate|fdatasync|getrandom|memrchr|pipe2|accept4)\(' \
 		-e '\b(posix_fallocate|posix_fadvise|sched_getaffinity|syscall)\(' \
