@@ -238,16 +238,17 @@ no_line_twice() {
 
 @test "the command that fills a lost filter can be given to a shell as it is" {
 	local options list="it's \$1" said
-	printf 'a,b c\n1\t2\n' >in
+	printf 'a,b c\n1,2\t3\n' >in
 	while read -r options; do
 		eval "set -- $options"
 		rm -f 'the seen'
 		cp in "$list"
 		said=$(bloomdedup "$@" -f 'the seen' --tee="$list" in 2>&1) || true
-		[[ $said == *'lines first, bloomdedup add -f '* ]] || { echo "$options: $said"; false; }
+		[[ $said == *'lines first, bloomdedup add -f '* ]]
 		eval "${said##*lines first, }"
 		bloomdedup "$@" -f 'the seen' --tee="$list" in >out
-		[ ! -s out ]
+		# nothing but the header
+		run ! grep -F 1,2 out
 	done <<-'END'
 		-i
 		-t '\t' -k 2

@@ -238,9 +238,9 @@ check_inheritance(void)
 	check_inherit("", "key=2\n", "whole line", "--key=2");
 	check_inherit("key=1\nfield-separator=2c\n",
 	    "key=1\nfield-separator=3b\n", "--field-separator=,",
-	    "--field-separator=;");
+	    "--field-separator=';'");
 	check_inherit("key=1\n", "key=1\nfield-separator=09\n",
-	    "fields between blanks", "--field-separator=\\x09");
+	    "fields between blanks", "--field-separator='\\t'");
 	check_inherit("", "trim\n", "without --trim", "--trim");
 	check_inherit("", "strip-cr\n", "without --strip-cr", "--strip-cr");
 	check_inherit("key=1\nfield-separator=2c\n",
