@@ -379,9 +379,11 @@ catalog_list(struct catalog *catalog)
 	catalog->listed = catalog->pool.second;
 	for (size_t i = 0; i < catalog->count; ) {
 		struct served *served = catalog->items[i];
+		int may_be_gone = lstat(served->path, &st) < 0 ?
+		    errno == ENOENT : served->filter != NULL &&
+		    served_leases(served) > 0;
 
-		if (lstat(served->path, &st) < 0 && errno == ENOENT &&
-		    served_look(served, 1) > 0)
+		if (may_be_gone && served_look(served, 1) > 0)
 			forget(catalog, served);
 		else
 			i++;

@@ -190,6 +190,9 @@ stats_leases(const struct service *service, struct buffer *replies)
 	if (service->leases == NULL)
 		return;
 	c = leases_counters(service->leases);
+	/* A filter whose file is gone has no leases. */
+	if (c->live > 0)
+		catalog_list(service->catalog);
 	put_count(replies, "leases", c->live);
 	put_count(replies, "leases_max", leases_most(service->leases));
 	put_count(replies, "leases_granted", c->granted);

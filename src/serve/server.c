@@ -418,6 +418,20 @@ release_clients(struct service *service)
 	}
 }
 
+/*
+ * All places for leases are taken, perhaps by filters whose files are gone, which
+ * nobody has named since: see, so that the next request may find places.
+ */
+static void
+look_for_places(struct service *service)
+{
+	struct leases *leases = service->leases;
+
+	if (leases != NULL &&
+	    leases_counters(leases)->live == leases_most(leases))
+		catalog_list(service->catalog);
+}
+
 /* Carry it out, send the replies, and close clients or wait for them. */
 static void
 finish_sweep(struct service *service)
@@ -425,6 +439,7 @@ finish_sweep(struct service *service)
 	struct client *c, *next;
 
 	sweep_run(service->sweep);
+	look_for_places(service);
 	for (c = service->touched; c != NULL; c = next) {
 		int all_sent = send_replies(c);
 

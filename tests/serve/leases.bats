@@ -380,6 +380,23 @@ no_lease_of_f() {
 	ask 'stats bloom f' | grep -qx 'STAT leases 1'
 }
 
+@test "a filter whose file is gone gives its places back, though nobody names it" {
+	start_server --lease=1h --max-leases=4
+	add_filter f
+	add_filter g
+	add_filter h
+	answers 'STORED; STORED; STORED; STORED' 'add f|a 0 3000 1' x \
+		'add f|b 0 3000 1' x 'add g|a 0 3000 1' x 'add g|b 0 3000 1' x
+	ask 'add h|a 0 3000 1' x | grep -q 'all leases .* are taken'
+	rm filters/f.bloom
+	has_places() { ask 'add h|a 0 3000 1' x | grep -q '^STORED'; }
+	until_true has_places
+	stat_is leases 3
+	rm filters/g.bloom
+	is_alone() { stat_is leases 1; }
+	until_true is_alone
+}
+
 @test "a filter that is closed for others keeps its leases" {
 	start_limited -n 60 --max-connections=5 --lease=1h
 	for ((i = 0; i < 100; i++)); do
