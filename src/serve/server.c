@@ -419,8 +419,8 @@ release_clients(struct service *service)
 }
 
 /*
- * All places for leases are taken, perhaps by filters whose files are gone, which
- * nobody has named since: see, so that the next request may find places.
+ * All places for leases are taken, perhaps by filters whose files are gone,
+ * which nobody has named since: see, so that the next request may find places.
  */
 static void
 look_for_places(struct service *service)
