@@ -142,15 +142,19 @@ model_storage(struct events *events, const struct bytes *words,
 	count -= (unsigned)r->noreply;
 	if (count != fixed || !digits(words[2], 0) ||
 	    !digits(words[3], 1) || !digits(words[4], 0)) {
-		unsigned last = count > 8 ? 7 : count - 1;
+		/* the last word, before the token of cas */
+		unsigned last = (count > 8 ? 8 : count) - (fixed - 4);
+		int is_there = count >= fixed;
 
 		r->verb = VERB_FAILED;
 		r->reply = "CLIENT_ERROR bad command line format";
 		put_request(events, r);
 		if (count >= 5 && digits(words[2], 0) && digits(words[3], 1) &&
-		    digits(words[4], 0))
+		    digits(words[4], 0)) {
 			last = 4;
-		if (count >= 5 && digits(words[last], 0))
+			is_there = 1;
+		}
+		if (is_there && digits(words[last], 0))
 			model_skip((size_t)strtoull((const char *)
 			    words[last].data, NULL, 10));
 		return 1;
