@@ -283,26 +283,24 @@ os_let_in(int fd)
 
 /* --- hints about pages */
 
+/* What a C library lacks is an advice that the kernel does not know, either. */
+#ifndef MADV_HUGEPAGE
+#define MADV_HUGEPAGE (-1)
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE (-1)
+#endif
+
 void
 os_prefer_huge_pages(void *base, size_t nbytes)
 {
-#ifdef MADV_HUGEPAGE
 	madvise(base, nbytes, MADV_HUGEPAGE);
-#else
-	(void)base;
-	(void)nbytes;
-#endif
 }
 
 void
 os_map_at_once(void *base, size_t nbytes)
 {
-#ifdef MADV_POPULATE_WRITE
 	madvise(base, nbytes, MADV_POPULATE_WRITE);
-#else
-	(void)base;
-	(void)nbytes;
-#endif
 }
 
 /* --- random bytes */

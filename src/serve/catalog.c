@@ -369,21 +369,30 @@ catalog_remove(struct catalog *catalog, struct bytes name,
 	return result;
 }
 
-void
-catalog_list(struct catalog *catalog)
+/*
+ * Has the filter's file perhaps gone? One with leases may also have been
+ * replaced, and has none then.
+ */
+static int
+may_be_gone(const struct served *served)
 {
 	struct stat st;
 
+	if (lstat(served->path, &st) < 0)
+		return errno == ENOENT;
+	return served->filter != NULL && served_leases(served) > 0;
+}
+
+void
+catalog_list(struct catalog *catalog)
+{
 	if (catalog->listed == catalog->pool.second)
 		return;
 	catalog->listed = catalog->pool.second;
 	for (size_t i = 0; i < catalog->count; ) {
 		struct served *served = catalog->items[i];
-		int may_be_gone = lstat(served->path, &st) < 0 ?
-		    errno == ENOENT : served->filter != NULL &&
-		    served_leases(served) > 0;
 
-		if (may_be_gone && served_look(served, 1) > 0)
+		if (may_be_gone(served) && served_look(served, 1) > 0)
 			forget(catalog, served);
 		else
 			i++;

@@ -73,7 +73,8 @@ lines_keys(struct lines *lines, size_t first, size_t n, struct key *keys)
  * Tell the troubles of keys while a run goes on, because its end may never
  * come: lines_notice_many after the lines of a batch have been counted, and
  * lines_notice_at_rest when the input pauses, which waits whether it does for
- * long enough. Each trouble is told once so.
+ * long enough, unless a trouble has waited for that long. Each trouble is told
+ * once so.
  */
 void lines_notice_many(struct key_figures *figures,
     const struct key_recipe *recipe, void (*notice)(const char *text));
