@@ -16,6 +16,21 @@ stand_in() {
 	chmod +x "bin/$1"
 }
 
+# killed MOMENT COMMAND...: 20 times, each after `MOMENT I`, with all that it has
+# started; $kills counts those that were met.
+killed() {
+	local moment=$1 i
+	shift
+	kills=0
+	for ((i = 0; i < $(times 20 200); i++)); do
+		setsid "$@" >>out 2>said 3>&- &
+		$moment $i
+		! kill -KILL -$! 2>/dev/null || ((++kills))
+		wait $! || true
+	done
+	[ $kills -gt 0 ]
+}
+
 # transcript FILE: run its lines that begin with "$ ", with those that begin
 # with "> " directly below them, and compare what they print with the lines
 # below them. Figures that chance has a hand in, and times, may differ.
