@@ -83,8 +83,8 @@ int catalog_remove(struct catalog *catalog, struct bytes name,
     struct error *error);
 
 /*
- * Make `items` all filters of the directory; reads it at most once a second. The
- * leases of a file that is gone end.
+ * Make `items` all filters of the directory; reads it at most once a second.
+ * The leases of a file that is gone end.
  */
 void catalog_list(struct catalog *catalog);
 
